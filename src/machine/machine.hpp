@@ -275,6 +275,9 @@ public:
         std::abort();  // compilers do not see that a virtual call never returns
     }
     [[noreturn]] virtual void end_job(const failure& why) = 0;
+    /// What a rank's function has returned, told as soon as it has. Where time is virtual, what
+    /// others do before that happens first: the job's status is the earliest that is not 0.
+    virtual void note_status(detail::rank_context&, int) {}
     /// Gives a joining thread its own way of waiting. @return null when too many have joined.
     virtual waiter* join_thread(detail::rank_context& context) = 0;
     virtual void leave_thread(waiter* own) = 0;

@@ -68,6 +68,7 @@ int call_function(const rank_function& body, rank_context& context) {
             fmt::format("an exception of type {}: {}", base::type_name_of_current_exception(),
                         base::text_of_current_exception());
         leave_if_copy(context, EXIT_FAILURE, what);
+        context.clock->fall_in(context);  // others may have ended the job before that time
         end_for_exception(context, what);
     }
 }
@@ -141,6 +142,7 @@ int run_rank(const rank_function& body, record_files& files, message_states& mes
     world_state& state = *own_state;
     if (network.tell(context, file)) state.everybody.learn_network();
     const int rank_status = call_function(body, context);
+    context.host->launcher().note_status(context, rank_status);
     machine::publish(context.call->return_status, rank_status);
     finish_started(context, state, body.site);
     const bool waits_for_nobody = context.host->memory().outlives_ranks();

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "machine/call_record.hpp"
+#include "machine/machine.hpp"
 #include "machine/process/failure.hpp"
 #include "machine/process/last_words.hpp"
 #include "selion/detail/rank_context.hpp"
@@ -31,15 +32,25 @@ std::string sentence_of(const detail::rank_context& context, int status) {
                        context.deaths != nullptr ? "the others go on" : "the job ends");
 }
 
+void on_exit_of_process(int status, void*);
+
+/// Where time is virtual, others may end the job before the rank's time: by an exit, too, which
+/// finds this function only if it is registered again.
+void let_earlier_ones_come(detail::rank_context& context) {
+    static_cast<void>(on_exit(on_exit_of_process, nullptr));
+    context.clock->fall_in(context);
+}
+
 void on_exit_of_process(int status, void*) {
     // A process that a rank has forked may come and go.
     if (watched == nullptr || watching_process != getpid()) return;
+    detail::rank_context& context = *detail::current_context;
+    if (context.ranks != 0 && !is_in_error_handler()) let_earlier_ones_come(context);
     std::uint32_t nobody = 0;
     const bool is_first =
         std::atomic_ref(*watched).compare_exchange_strong(nobody, 1, std::memory_order_relaxed);
     // Whoever is late leaves the ending to the first, whose words must not be cut off.
     while (!is_first && !is_in_error_handler()) pause();
-    const detail::rank_context& context = *detail::current_context;
     std::optional<rank_id> rank;
     if (context.ranks != 0) rank = context.rank;
     announce({rank, sentence_of(context, status), {}});

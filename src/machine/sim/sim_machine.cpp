@@ -113,6 +113,9 @@ public:
         std::fflush(nullptr);
         _exit(1);
     }
+    void note_status(detail::rank_context& context, int status) override {
+        running_->note_status(context, status);
+    }
     waiter* join_thread(detail::rank_context&) override { return nullptr; }
     void leave_thread(waiter*) override {}
     bool call_beside(detail::rank_context& context, void (*function)(detail::rank_context&, void*),

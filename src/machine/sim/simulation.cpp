@@ -106,7 +106,7 @@ void simulation::kill(const run_setting::kill& whom) {
 int simulation::run(const job& work) {
     deliver_ = work.deliver;
     stack_mark_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-    int status = 0;
+    status_ = 0;
     watch_real_clock();
     kills_.resize(setting_.kills.size());
     for (std::size_t i = 0; i < kills_.size(); ++i) {
@@ -123,12 +123,18 @@ int simulation::run(const job& work) {
         rank_state& rank = ranks_[number];
         note_host_time(rank);
         const int own = work.rank_main(rank.context);
-        if (status == 0) status = own;
+        if (status_ == 0) status_ = own;
         rank.has_returned = true;
         rest(rank);
         if (++returned_ == ranks_.size()) cancel_kills();
     });
-    return status;
+    return status_;
+}
+
+/// In the order of time: ranks that have run ahead fall in.
+void simulation::note_status(detail::rank_context& context, int status) {
+    fall_in(context);
+    if (status_ == 0) status_ = status;
 }
 
 /// Those that come too late: what is under way still arrives, and nothing else is to happen.

@@ -37,6 +37,8 @@ public:
 
     /// Runs `body` on every rank. @return the first non-zero status, in the order of time.
     int run(const job& work);
+    /// See `launcher`.
+    void note_status(detail::rank_context& context, int status);
     /// See `launcher`: of ranks whose functions have returned.
     bool call_beside(const detail::rank_context& context,
                      void (*function)(detail::rank_context&, void*), void* argument);
@@ -325,6 +327,7 @@ private:
     void (*deliver_)(detail::rank_context&, const incoming_message&) = nullptr;
     std::vector<kill_event> kills_;
     std::size_t returned_ = 0;  ///< ranks whose functions have
+    int status_ = 0;            ///< of the job, so far
     std::vector<node_memory> nodes_;
     std::uint32_t ranks_per_process_ = 1;
     std::uint32_t ranks_per_node_ = 1;
