@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "machine/fiber/exception_state.hpp"
 #include "machine/sim/simulation.hpp"
 #include "meters/record/recorder.hpp"
 
@@ -132,10 +133,13 @@ void simulation::run_handler(transfer& what) {
         data = std::span(what.data(), what.data_bytes).subspan(padded(what.argument_bytes));
     }
     note_host_time(rank);
+    // The rank whose stack this is may be handling an exception.
+    const exception_state borrowed = std::exchange(thread_exceptions(), {});
     deliver_(context, {.about = {what.from, data.size(), data},
                        .kind = what.message_kind,
                        .handler = what.handler,
                        .arguments = {what.data(), what.argument_bytes}});
+    thread_exceptions() = borrowed;
     spend_host_time(rank);
     if (recorder != nullptr) recorder->end_beside(left);
     context.own.in_handler = was_in_handler;
