@@ -11,6 +11,12 @@ node_memory::node_memory(const node_model& model)
       memory_free_at_(model.sockets),
       fpu_free_at_(std::size_t{model.sockets} * model.cores, std::vector<ticks>(model.fpus)) {}
 
+void node_memory::slow_down(std::uint32_t thread, rate slowness) {
+    const std::size_t threads = fpu_free_at_.size() * model_.threads;
+    if (slowness_.empty()) slowness_.assign(threads, rate::from_ticks(1));
+    slowness_[thread] = slowness;
+}
+
 thread_place node_memory::place_of(std::uint32_t thread) const {
     const std::uint32_t core = thread / model_.threads;
     return {core, core / model_.cores_per_cache, core / model_.cores};
@@ -73,12 +79,13 @@ ticks node_memory::access(std::uint32_t thread, std::uintptr_t address, access_k
                                                   : which.owner == core && which.sharers == own;
     ticks done = 0;
     if (has_it && kind == access_kind::read) {
-        done = now + (which.last_thread == thread ? model_.hit : model_.same_core);
+        done =
+            now + (which.last_thread == thread ? stretched(thread, model_.hit) : model_.same_core);
     } else if (has_it) {
         // Threads of one core change a line one after another.
         done = std::max(now, which.free_at) +
-               (which.last_thread == thread ? model_.hit : model_.same_core) +
-               (kind == access_kind::atomic ? model_.atomic : 0);
+               (which.last_thread == thread ? stretched(thread, model_.hit) : model_.same_core) +
+               (kind == access_kind::atomic ? stretched(thread, model_.atomic) : 0);
         which.free_at = done;
         which.last_thread = thread;
         return done;
@@ -93,7 +100,7 @@ ticks node_memory::access(std::uint32_t thread, std::uintptr_t address, access_k
         which.owner = core;
     }
     which.last_thread = thread;
-    return done + (kind == access_kind::atomic ? model_.atomic : 0);
+    return done + (kind == access_kind::atomic ? stretched(thread, model_.atomic) : 0);
 }
 
 ticks node_memory::stream(std::uint32_t thread, std::uintptr_t start, std::uint64_t bytes,
@@ -105,11 +112,12 @@ ticks node_memory::stream(std::uint32_t thread, std::uintptr_t start, std::uint6
     const std::uintptr_t last = (start + bytes - 1) / model_.line_bytes;
     ticks done = now;
     ticks asked = now;
+    const ticks copied = stretched(thread, model_.core_per_byte.of(model_.line_bytes));
     for (std::uintptr_t index = first; index <= last; ++index) {
         done = std::max(done, access(thread, index * model_.line_bytes, kind, asked));
-        asked = later(asked, model_.core_per_byte.of(model_.line_bytes));
+        asked = later(asked, copied);
     }
-    return std::max(done, now + model_.core_per_byte.of(bytes));
+    return std::max(done, now + stretched(thread, model_.core_per_byte.of(bytes)));
 }
 
 ticks node_memory::compute(std::uint32_t thread, ticks work, ticks now) {

@@ -27,6 +27,10 @@ class node_memory {
 public:
     explicit node_memory(const node_model& model);
 
+    /// From now on what a thread's core does by itself takes longer: hits, the own part of atomics,
+    /// the copying of ranges. Lines go from core to core as before.
+    void slow_down(std::uint32_t thread, rate slowness);
+
     /// Threads fill the cores one after another.
     thread_place place_of(std::uint32_t thread) const;
 
@@ -50,6 +54,10 @@ private:
     };
     static constexpr std::uint32_t nobody = UINT32_MAX;
 
+    /// Work of a thread's own core.
+    ticks stretched(std::uint32_t thread, ticks work) const {
+        return slowness_.empty() ? work : slowness_[thread].of(static_cast<std::uint64_t>(work));
+    }
     ticks fetch(std::uint32_t thread, line& which, access_kind kind, ticks now);
     ticks way(std::uint32_t from_core, std::uint32_t to_core) const;
     ticks longest_way(std::uint64_t cores, std::uint32_t to_core) const;
@@ -57,6 +65,7 @@ private:
 
     node_model model_;
     std::unordered_map<std::uintptr_t, line> lines_;
+    std::vector<rate> slowness_;                   ///< of each thread; empty: all are as described
     std::vector<ticks> memory_free_at_;            ///< of each socket
     std::vector<std::vector<ticks>> fpu_free_at_;  ///< of each core
     std::uint64_t transfers_ = 0;

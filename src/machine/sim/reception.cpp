@@ -268,7 +268,7 @@ void simulation::spend_host_time(rank_state& rank) {
     constexpr double most_ps = 1e18;
     if (passed_ps >= most_ps) end_beyond_time(rank, "");
     ticks& now = time_of(rank);
-    now += model_.tick.from_ps(static_cast<std::int64_t>(passed_ps));
+    now += stretched(rank, model_.tick.from_ps(static_cast<std::int64_t>(passed_ps)));
     check_time(rank, now);
 }
 

@@ -79,6 +79,7 @@ void simulation::prepare(rank_state& rank, std::uint32_t number) {
     if (model_.node) share_memory(context);
     if (const auto slow = setting_.slow.find(number); slow != setting_.slow.end()) {
         rank.slowness = rate::from_ticks(slow->second);
+        if (model_.node) node_of(number).slow_down(thread_of(number), rank.slowness);
     }
 }
 

@@ -42,6 +42,19 @@ TEST(measured_time, counts_from_the_beginning_of_a_rank) {
     EXPECT_LT(other_ps, worked_ps);
 }
 
+TEST(measured_time, counts_more_on_a_slow_rank) {
+    constexpr int factor = 50;
+    run_setting setting = measured();
+    setting.slow[0] = factor;
+    model_run run(free_model(2, network_kind::crossbar), setting);
+    std::int64_t first_ps = 0;
+    run.run_each({[&](model_rank& self) {
+        work();
+        first_ps = self.read_clock_ps();
+    }});
+    EXPECT_GE(first_ps, factor * worked_ps);
+}
+
 TEST(measured_time, counts_in_handlers) {
     static std::int64_t seen_ps = 0;
     model_run run(free_model(2, network_kind::crossbar), measured());
