@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include <selion/detail/export.hpp>
 #include <selion/detail/rank_context.hpp>
@@ -10,7 +11,34 @@
 /// machines, where work takes its time by itself, a charge is one test of a flag.
 namespace selion {
 
-/// Amounts of work; sums of them are work too: `charge(flops(2) + loads(3))`.
+namespace detail {
+
+/// The sum, or the nearest number that there is.
+template <class Integer>
+constexpr Integer bounded_sum(Integer left, Integer right) noexcept {
+    using limits = std::numeric_limits<Integer>;
+    if (right >= 0 && left > limits::max() - right) return limits::max();
+    if (right < 0 && left < limits::min() - right) return limits::min();
+    return static_cast<Integer>(left + right);
+}
+
+/// So many times `once`, or the nearest number that there is.
+template <class Integer>
+constexpr Integer bounded_product(Integer once, std::uint64_t count) noexcept {
+    using limits = std::numeric_limits<Integer>;
+    if (once == 0 || count == 0) return 0;
+    if (once > 0 && count > static_cast<std::uint64_t>(limits::max() / once)) return limits::max();
+    const auto most = static_cast<std::uint64_t>(limits::max());
+    if (once < 0 && (count > most || once < limits::min() / static_cast<Integer>(count))) {
+        return limits::min();
+    }
+    return static_cast<Integer>(once * static_cast<Integer>(count));
+}
+
+}  // namespace detail
+
+/// Amounts of work; sums of them are work too: `charge(flops(2) + loads(3))`. What would be more
+/// than its type holds is the most that it holds.
 struct work {
     std::uint64_t flops = 0;
     std::uint64_t int_ops = 0;
@@ -20,18 +48,21 @@ struct work {
     std::int64_t picoseconds = 0;    ///< whatever the machine
 
     friend constexpr work operator+(const work& left, const work& right) noexcept {
-        return {left.flops + right.flops,
-                left.int_ops + right.int_ops,
-                left.loads + right.loads,
-                left.stores + right.stores,
-                left.copied_bytes + right.copied_bytes,
-                left.picoseconds + right.picoseconds};
+        return {detail::bounded_sum(left.flops, right.flops),
+                detail::bounded_sum(left.int_ops, right.int_ops),
+                detail::bounded_sum(left.loads, right.loads),
+                detail::bounded_sum(left.stores, right.stores),
+                detail::bounded_sum(left.copied_bytes, right.copied_bytes),
+                detail::bounded_sum(left.picoseconds, right.picoseconds)};
     }
     /// The same work so many times.
     friend constexpr work operator*(const work& once, std::uint64_t count) noexcept {
-        return {once.flops * count,        once.int_ops * count,
-                once.loads * count,        once.stores * count,
-                once.copied_bytes * count, once.picoseconds * static_cast<std::int64_t>(count)};
+        return {detail::bounded_product(once.flops, count),
+                detail::bounded_product(once.int_ops, count),
+                detail::bounded_product(once.loads, count),
+                detail::bounded_product(once.stores, count),
+                detail::bounded_product(once.copied_bytes, count),
+                detail::bounded_product(once.picoseconds, count)};
     }
 };
 
@@ -42,7 +73,9 @@ constexpr work loads(std::uint64_t count) noexcept { return {.loads = count}; }
 constexpr work stores(std::uint64_t count) noexcept { return {.stores = count}; }
 constexpr work copied(std::uint64_t bytes) noexcept { return {.copied_bytes = bytes}; }
 /// Time that does not depend on the machine.
-constexpr work nanoseconds(std::int64_t count) noexcept { return {.picoseconds = count * 1000}; }
+constexpr work nanoseconds(std::int64_t count) noexcept {
+    return {.picoseconds = detail::bounded_product(count, 1000)};
+}
 
 namespace detail {
 SELION_API void charge_slow(const work& amount);
