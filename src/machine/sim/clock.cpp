@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "machine/sim/simulation.hpp"
 #include "selion/detail/word_access.hpp"
@@ -16,6 +17,30 @@ constexpr std::uint32_t several = UINT32_MAX;
 /// What helps against too much virtual time, where the program has said how much.
 constexpr std::string_view charge_less = "; charge less";
 constexpr std::string_view give_shorter_limit = ", in a wait; give that a limit that comes before";
+
+/// Work of a processor. What it leaves of a tick is the rank's next work; but where a tick is a
+/// picosecond, only what all of it comes to if that is less than a tick: more counts for nothing.
+struct charged_work {
+    ticks time = 0;
+    std::int64_t fraction = 0;  ///< 2^-20 ticks
+
+    void add(const rate& each, std::uint64_t count) {
+        time += each.of(count);
+        fraction += each.fraction_of(count);
+    }
+    /// The whole ticks that it takes, at most `longest_time`; after that there is no work.
+    /// @param unspent what the rank's work has left, in 2^-20 ticks.
+    ticks take(const rate& slowness, const tick_length& tick, std::uint32_t& unspent) {
+        if (time != 0 && tick.numerator_ps == tick.denominator) {
+            return slowness.of(static_cast<std::uint64_t>(std::exchange(*this, {}).time));
+        }
+        const wide once = (static_cast<wide>(time) << 20) + fraction;
+        const wide all = ((once * slowness.scaled) >> 20) + unspent;
+        *this = {};
+        unspent = static_cast<std::uint32_t>(all & 0xfffff);
+        return static_cast<ticks>(std::min<wide>(all >> 20, longest_time));
+    }
+};
 
 /// A rank waits for the word, too, of which it may have said so before.
 void note_sleeper(detail::shared_word& word, std::uint32_t rank) {
@@ -127,21 +152,25 @@ void simulation::charge(detail::rank_context& context, const work& amount) {
     const processor_costs& costs = processor_of(context.rank);
     rank_state& rank = ranks_[context.rank];
     const ticks begun = time_of(rank);
-    if (!nodes_.empty() && amount.flops != 0) {
+    const bool takes_turns = !nodes_.empty() && amount.flops != 0;
+    charged_work work;
+    work.add(costs.flop, amount.flops);
+    if (takes_turns) {
         catch_up();  // threads of a core take turns at its units
         ticks& now = time_of(rank);
         now = node_of(context.rank)
-                  .compute(thread_of(context.rank), stretched(rank, costs.flop.of(amount.flops)),
-                           now);
+                  .compute(thread_of(context.rank),
+                           work.take(rank.slowness, model_.tick, rank.unspent), now);
         check_time(rank, now, charge_less);
-    } else {
-        spend(rank, costs.flop.of(amount.flops), charge_less);
     }
-    spend(rank,
-          costs.int_op.of(amount.int_ops) + costs.load.of(amount.loads) +
-              costs.store.of(amount.stores) + costs.copied_byte.of(amount.copied_bytes) +
-              std::min(model_.tick.from_ps(amount.picoseconds), longest_time),
-          charge_less);
+    work.add(costs.int_op, amount.int_ops);
+    work.add(costs.load, amount.loads);
+    work.add(costs.store, amount.stores);
+    work.add(costs.copied_byte, amount.copied_bytes);
+    work.time += std::min(model_.tick.from_ps(amount.picoseconds), longest_time);
+    ticks& now = time_of(rank);
+    now += work.take(rank.slowness, model_.tick, rank.unspent);
+    check_time(rank, now, charge_less);
     note_work(rank, begun);
 }
 

@@ -71,6 +71,7 @@ struct rank_state {
     rank_event alarm;                      ///< when messages are served that no call has looked at
     std::unique_ptr<credit_book> credits;  ///< where they are limited, once it has sent something
     std::uint32_t creditor = 0;            ///< whose credit it waits for
+    std::uint32_t unspent = 0;             ///< of what it has charged, in 2^-20 ticks
     meters::sent_messages sent;            ///< so far
     arrival_order order;                   ///< of what it has sent, where wires do not keep it
     std::span<const awaited_word> others;  ///< that the wait would also end with

@@ -23,6 +23,10 @@ struct rate {
         const wide all = (static_cast<wide>(scaled) * count) >> 20;
         return static_cast<ticks>(std::min<wide>(all, longest_time));
     }
+    /// What `of` leaves out, in 2^-20 ticks.
+    std::int64_t fraction_of(std::uint64_t count) const {
+        return static_cast<std::int64_t>((static_cast<wide>(scaled) * count) & 0xfffff);
+    }
     static rate from_ticks(double each) {
         return {static_cast<std::int64_t>(each * (1 << 20) + (each < 0 ? -0.5 : 0.5))};
     }

@@ -71,6 +71,28 @@ TEST(looking, work_between_that_costs_nothing_does_not_either) {
     EXPECT_LT(looks_until(shared_without_costs(), works), 10);
 }
 
+/// What so many charges of one load take, in ticks.
+ticks time_of_loads(double each, int charges, tick_length tick) {
+    machine_model model = without_costs();
+    model.processor.load = rate::from_ticks(each);
+    model.tick = tick;
+    model_run run(model);
+    run.run_each({[&](model_rank& self) {
+        for (int i = 0; i < charges; ++i) {
+            self.context().clock->charge(self.context(), {.loads = 1});
+        }
+    }});
+    return run.ended(0);
+}
+
+TEST(looking, work_of_less_than_a_tick_adds_up) {
+    constexpr tick_length long_tick{.numerator_ps = 2500, .denominator = 3};
+    EXPECT_EQ(time_of_loads(0.25, 8, {}), 2);
+    EXPECT_EQ(time_of_loads(0.25, 8, long_tick), 2);
+    EXPECT_EQ(time_of_loads(1.5, 8, long_tick), 12);
+    EXPECT_EQ(time_of_loads(1.5, 8, {}), 8);
+}
+
 /// Each call takes no time, and waits for its answer on a word.
 TEST(looking, calls_whose_answers_cost_nothing_come_to_an_end) {
     model_run run(without_costs());
