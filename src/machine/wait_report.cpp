@@ -223,10 +223,10 @@ std::string known_call_text(const observed_job& job, std::uint32_t rank) {
 std::string turn_text(const observed_job& job) {
     const std::optional<turn_of_rank> turn = job.turn();
     if (!turn) return {};
-    if (turn->is_in_handler)
-        return fmt::format("\n  a handler of rank {} has the processor", turn->rank);
-    return fmt::format("\n  rank {} has the processor; {}", turn->rank,
-                       known_call_text(job, turn->rank));
+    if (!turn->rank) return "\n  handlers of messages have the processor";
+    const std::uint32_t rank = *turn->rank;
+    if (turn->is_in_handler) return fmt::format("\n  a handler of rank {} has the processor", rank);
+    return fmt::format("\n  rank {} has the processor; {}", rank, known_call_text(job, rank));
 }
 
 /// What is known of ranks that do not wait.

@@ -12,8 +12,8 @@
 namespace selion::machine {
 
 struct turn_of_rank {
-    std::uint32_t rank;
-    bool is_in_handler;  ///< of that rank, on whoever's stack
+    std::optional<std::uint32_t> rank;  ///< nothing: nobody's own code runs, only handlers do
+    bool is_in_handler;                 ///< of that rank, on whoever's stack
 };
 
 /// What a report sees of a job, whose ranks may go on meanwhile.

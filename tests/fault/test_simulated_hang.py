@@ -79,3 +79,19 @@ def test_who_computes_alone_keeps_nobody_waiting():
                   SELION_HANG_TIMEOUT="0.2", SELION_HANG_ACTION="abort")
     assert outcome.status == 0
     assert "hang: " not in outcome.err
+
+
+@pytest.mark.parametrize("kind", kinds)
+@patiently
+def test_handlers_that_go_on_while_all_wait_are_told_as_such(kind: str, timeout: str):
+    outcome = run("waiting", "ball", "1", machine=kind, SELION_HANG_TIMEOUT=timeout,
+                  SELION_HANG_ACTION="abort")
+    assert outcome.status == 1
+    told = [line for line in outcome.err.strip().split("\n") if "the host's clock" not in line]
+    first, running, waiting, last = told
+    assert re.fullmatch("selion: " + first_line(timeout), first)
+    assert re.fullmatch("  (a handler of rank [01] has|handlers of messages have) the processor",
+                        running)
+    assert waiting == (f"  ranks 0-2 wait in wait_until at {site('waiting.cpp', 'ball')} for a "
+                       "signal of at least 1; it is 0")
+    assert last == "selion: SELION_HANG_ACTION=abort: the job ends"

@@ -234,6 +234,11 @@ void look_often(selion::world& world, signal_ptr mine, std::string_view how,
     world.barrier();
 }
 
+/// Handlers of ranks 0 and 1 call each other for ever.
+void pass_ball(int times) {
+    selion::rpc_oneway(1 - selion::this_rank(), [](int before) { pass_ball(before); }, times + 1);
+}
+
 /// All look for a signal that nobody sends.
 void poll_for_ever(signal_ptr mine) {
     std::puts("ready");
@@ -262,6 +267,8 @@ int main(int argc, char** argv) {
         if (how == "line") wait_for_line(world, mine);
         if (how == "serves" || how == "tests") look_often(world, mine, how, duration);
         if (how == "polls") poll_for_ever(mine);
+        if (how == "ball" && world.rank() == 0) pass_ball(0);
+        if (how == "ball" && argc > 2) selion::wait_until(mine, 1);  // site: ball
         if (how == "long") wait_long(world, mine, duration);
         if (how == "rounds") pass_round(world, mine, std::atoi(argv[2]));
         if (how == "often") meet_often(world, duration);
