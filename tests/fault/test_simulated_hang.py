@@ -95,3 +95,18 @@ def test_handlers_that_go_on_while_all_wait_are_told_as_such(kind: str, timeout:
     assert waiting == (f"  ranks 0-2 wait in wait_until at {site('waiting.cpp', 'ball')} for a "
                        "signal of at least 1; it is 0")
     assert last == "selion: SELION_HANG_ACTION=abort: the job ends"
+
+
+@pytest.mark.parametrize("kind", kinds)
+@patiently
+def test_handlers_that_go_on_when_all_have_returned_are_told(kind: str, timeout: str):
+    outcome = run("waiting", "ball", machine=kind, SELION_HANG_TIMEOUT=timeout,
+                  SELION_HANG_ACTION="abort")
+    assert outcome.status == 1
+    told = [line for line in outcome.err.strip().split("\n") if "the host's clock" not in line]
+    first, running, done, last = told
+    assert re.fullmatch("selion: " + first_line(timeout), first)
+    assert re.fullmatch("  (a handler of rank [01] has|handlers of messages have) the processor",
+                        running)
+    assert done == "  ranks 0-2 do not wait; their functions have returned"
+    assert last == "selion: SELION_HANG_ACTION=abort: the job ends"

@@ -70,8 +70,10 @@ std::string processor_watch::time_text() const {
     return fmt::format(" at {} ps of virtual time", all_.model().tick.to_ps(all_.seen_time()));
 }
 
-/// Whether somebody else has not returned: who computes alone keeps nobody waiting.
+/// Whether somebody else has not returned: who computes alone keeps nobody waiting. A rank that is
+/// done itself lends its stack to messages, which may go on for ever.
 bool processor_watch::has_others_to_run(std::uint32_t running) const {
+    if (look_at(all_.ranks()[running].record.has_finished) != 0) return true;
     for (const rank_state& rank : all_.ranks()) {
         if (rank.context.rank != running && look_at(rank.record.has_finished) == 0) return true;
     }
