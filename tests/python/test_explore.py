@@ -72,6 +72,8 @@ def test_a_python_file_needs_no_python(selion, tmp_path):
             "it out, or write --seeds 4.",
         ),
         (("-m", "sim:crossbar,explore=delays"), "leave it out, or write --mode delays."),
+        (("-m", "sim:crossbar,explore=off"), "'explore=off', which selion explore chooses; leave "
+                                             "it out.\n"),
         (("--seeds", "9-1"), "'9-1' is not a range of seeds such as 1-1000; legal: 0 to "),
         (("--seeds", "9" * 5000), "9' is not a range of seeds such as 1-1000; legal: 0 to "),
         (("--seeds", "1-" + "9" * 5000), "9' is not a range of seeds such as 1-1000; legal: 0 to "),

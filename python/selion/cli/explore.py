@@ -98,8 +98,10 @@ def _check_machine(machine: str) -> None:
     for option in machine.split(",")[1:]:
         key, _, value = option.partition("=")
         if key in _ours:
+            is_legal = value in _modes if key == "explore" else value.isdecimal()
+            cure = f", or write {_ours[key]} {value}" if is_legal else ""
             raise Mistake(f"The machine '{machine}' has '{option}', which selion explore chooses; "
-                          f"leave it out, or write {_ours[key]} {value}.")
+                          f"leave it out{cure}.")
 
 
 def _replay(machine: str, line: list[str]) -> str:
