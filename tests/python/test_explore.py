@@ -113,9 +113,22 @@ def test_the_first_that_fails_is_told_with_its_status(selion, script, status):
     assert replay.startswith("Replay it: env SELION_MACHINE=sim:crossbar,explore=random,seed=5 ")
 
 
-def test_a_first_run_that_refuses_is_no_find(selion):
-    done = selion("explore", "sh", "-c", "echo no such machine >&2; exit 2")
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", "no such machine\n")
+def test_a_first_run_that_refuses_is_no_find(selion, tmp_path):
+    """It may be one, and is told as such, too."""
+    write_script(tmp_path / "refusing", "raise SystemExit(print('no such machine') or 2)")
+    done = selion("explore", "--seeds", "4-9", "./refusing")
+    assert (done.returncode, done.stdout) == (2, "")
+    said, told = done.stderr.splitlines()
+    assert said == "no such machine"
+    assert told == ("selion explore: './refusing' ended with status 2 at the first seed, 4; 2 "
+                    "counts as a mistake in how it is run. If it is none, seed 4 fails; replay it: "
+                    "env SELION_MACHINE=sim:crossbar,explore=random,seed=4 "
+                    "./refusing")
+
+
+def test_a_program_s_own_124_is_no_time_that_is_over(selion):
+    done = selion("explore", "--seeds", "1", "sh", "-c", "exit 124")
+    assert done.stdout.splitlines()[0] == "seed 1 fails with status 124 after 1 run."
 
 
 def test_the_program_reads_no_input(tmp_path):

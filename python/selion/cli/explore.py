@@ -59,8 +59,9 @@ class _Runs:
         self._awaited = self._heard | {signal.SIGCHLD}
         self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, self._awaited)
 
-    def run(self, machine: str) -> tuple[int, bytes]:
-        """Exit status and output. All processes have ended by then. @error _Interrupted"""
+    def run(self, machine: str) -> tuple[int, bool, bytes]:
+        """Exit status, whether its time was over, and output. All processes have ended by then.
+        @error _Interrupted"""
         for number in signal.sigpending().intersection(self._heard):  # while none was waited for
             raise _Interrupted(number)
         with KeptOutput() as output:
@@ -74,7 +75,7 @@ class _Runs:
                 # The group's number cannot be given to others before its leader is reaped.
                 job.kill_group(child.pid)
                 status = job.exit_status(child.wait())
-            return status if has_ended else _time_is_over, output.end()
+            return status if has_ended else _time_is_over, not has_ended, output.end()
 
     def _in_child(self) -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
@@ -108,6 +109,16 @@ def _replay(machine: str, line: list[str]) -> str:
     return shlex.join(["env", f"SELION_MACHINE={machine}", *line])
 
 
+def _tell_mistake(spec: str, line: list[str], seed: int, output: bytes) -> None:
+    """Of a first run with status 2, which may be a failure all the same."""
+    said = "" if output else ", and said nothing"
+    sys.stderr.buffer.write(output)
+    sys.stderr.flush()
+    complain("explore", f"'{job.name_of(line)}' ended with status 2 at the first seed, {seed}"
+                        f"{said}; 2 counts as a mistake in how it is run. If it is none, seed "
+                        f"{seed} fails; replay it: {_replay(spec, line)}")
+
+
 def _explore(line: list[str], machine: str, seeds: range, time_limit: float) -> None:
     """@param machine with its mode."""
     runs = _Runs(line, time_limit)
@@ -116,20 +127,16 @@ def _explore(line: list[str], machine: str, seeds: range, time_limit: float) -> 
         if is_terminal(sys.stderr) and run % 10 == 1:
             print(f"\rseed {seed} of {seeds[0]} to {seeds[-1]}", end="", file=sys.stderr)
         try:
-            status, output = runs.run(spec)
+            status, is_late, output = runs.run(spec)
         except _Interrupted as end:
             complain("explore", f"Interrupted at seed {seed}; none before it fails.")
             raise typer.Exit(128 + end.number) from None
         if status == 2 and run == 1:
-            if not output:
-                complain("explore", f"'{job.name_of(line)}' ended with status 2 at the first seed, "
-                                    f"{seed}, and said nothing; 2 counts as a mistake in how it is "
-                                    "run.")
-            sys.stderr.buffer.write(output)
+            _tell_mistake(spec, line, seed, output)
             raise typer.Exit(2)
         if status != 0:
             print(output.decode(errors="replace"), end="")
-            why = f", its {time_limit:g} s are over," if status == _time_is_over else ""
+            why = f", its {time_limit:g} s are over," if is_late else ""
             print(f"seed {seed} fails with status {status}{why} after {run} run{'s' * (run > 1)}.")
             print(f"Replay it: {_replay(spec, line)}")
             raise typer.Exit(1)
