@@ -74,6 +74,11 @@ def test_a_python_file_needs_no_python(selion, tmp_path):
         (("-m", "sim:crossbar,explore=delays"), "leave it out, or write --mode delays."),
         (("-m", "sim:crossbar,explore=off"), "'explore=off', which selion explore chooses; leave "
                                              "it out.\n"),
+        (
+            ("-m", "sim:crossbar,compute=measuredx2"),
+            "The machine 'sim:crossbar,compute=measuredx2' has 'compute=measuredx2', with which no "
+            "run is like another, so no seed replays a failure; leave it out.",
+        ),
         (("--seeds", "9-1"), "'9-1' is not a range of seeds such as 1-1000; legal: 0 to "),
         (("--seeds", "9" * 5000), "9' is not a range of seeds such as 1-1000; legal: 0 to "),
         (("--seeds", "1-" + "9" * 5000), "9' is not a range of seeds such as 1-1000; legal: 0 to "),
@@ -113,8 +118,9 @@ def test_the_first_that_fails_is_told_with_its_status(selion, script, status):
     assert replay.startswith("Replay it: env SELION_MACHINE=sim:crossbar,explore=random,seed=5 ")
 
 
-def test_a_first_run_that_refuses_is_no_find(selion, tmp_path):
+def test_a_first_run_that_refuses_is_no_find(selion, tmp_path, monkeypatch):
     """It may be one, and is told as such, too."""
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
     write_script(tmp_path / "refusing", "raise SystemExit(print('no such machine') or 2)")
     done = selion("explore", "--seeds", "4-9", "./refusing")
     assert (done.returncode, done.stdout) == (2, "")
@@ -122,13 +128,37 @@ def test_a_first_run_that_refuses_is_no_find(selion, tmp_path):
     assert said == "no such machine"
     assert told == ("selion explore: './refusing' ended with status 2 at the first seed, 4; 2 "
                     "counts as a mistake in how it is run. If it is none, seed 4 fails; replay it: "
-                    "env SELION_MACHINE=sim:crossbar,explore=random,seed=4 "
+                    "env SELION_MACHINE=sim:crossbar,explore=random,seed=4 PYTHONHASHSEED=0 "
                     "./refusing")
 
 
 def test_a_program_s_own_124_is_no_time_that_is_over(selion):
     done = selion("explore", "--seeds", "1", "sh", "-c", "exit 124")
     assert done.stdout.splitlines()[0] == "seed 1 fails with status 124 after 1 run."
+
+
+def replayed(line: str, folder: Path) -> subprocess.CompletedProcess:
+    return subprocess.run(shlex.split(line.removeprefix("Replay it: ")), cwd=folder,
+                          env=clean_environment(), capture_output=True, text=True, timeout=seconds)
+
+
+def test_sets_of_python_have_one_order(selion, tmp_path, monkeypatch):
+    """Else a failure that hangs on that could not be replayed."""
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    (tmp_path / "sets.py").write_text(
+        "print(list({'apple', 'pear', 'plum', 'fig', 'quince', 'sloe'}))\nraise SystemExit(1)\n")
+    done = selion("explore", "--seeds", "1", "sets.py")
+    order, _, replay = done.stdout.splitlines()
+    for _ in range(3):
+        assert replayed(replay, tmp_path).stdout.splitlines() == [order]
+
+
+def test_an_order_of_sets_that_the_user_has_chosen_stays(selion):
+    done = selion("explore", "--seeds", "1", "sh", "-c", 'echo "$PYTHONHASHSEED"; exit 1',
+                  PYTHONHASHSEED="7")
+    seed, _, replay = done.stdout.splitlines()
+    assert seed == "7"
+    assert "PYTHONHASHSEED=" not in replay
 
 
 def test_the_program_reads_no_input(tmp_path):

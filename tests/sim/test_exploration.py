@@ -91,6 +91,7 @@ def test_the_command_says_when_nothing_was_found():
     (["-m", "sim:crossbar", "no-such-program"], ["no-such-program"]),
     (["-m", "sim:crossbar,seed=4", "true"], ["seed", "--seeds"]),
     (["-m", "sim:crossbar,explore=off", "true"], ["explore=off", "leave it out"]),
+    (["-m", "sim:crossbar,compute=measured", "true"], ["compute=measured", "no seed replays"]),
     (["-m", "sim:crossbar", "sh", "-c", "exit 2"], ["status 2", "said nothing"]),
 ])
 def test_mistakes_of_the_command(arguments, words):

@@ -7,6 +7,7 @@ import math
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ context_settings = before_a_program
 
 _modes = ("random", "delays")
 _ours = {"explore": "--mode", "seed": "--seeds"}  # options of the machine, and what gives them here
+_hash_seed = "PYTHONHASHSEED"  # else every run of Python puts its sets in another order
 _time_is_over = 124
 _most_seconds = 1e8  # three years, which the system's clocks can count
 _most_seed = 2**64 - 1
@@ -66,7 +68,8 @@ class _Runs:
             raise _Interrupted(number)
         with KeptOutput() as output:
             child = job.start(
-                self._line, job.environment({"SELION_MACHINE": machine}), in_child=self._in_child,
+                self._line, job.environment({"SELION_MACHINE": machine, **_fixed_variables()}),
+                in_child=self._in_child,
                 stdin=subprocess.DEVNULL, stdout=output.writer, stderr=subprocess.STDOUT)
             try:
                 output.begin()
@@ -92,8 +95,14 @@ class _Runs:
         return True
 
 
+def _fixed_variables() -> dict[str, str]:
+    """What must not differ from run to run, where the user has not chosen it."""
+    return {} if os.environ.get(_hash_seed) else {_hash_seed: "0"}
+
+
 def _check_machine(machine: str) -> None:
-    """@error Mistake for one that is real, or whose orders are chosen already."""
+    """@error Mistake for one that is real, whose orders are chosen already, or whose times nobody
+    can repeat."""
     if not machine.startswith("sim:"):
         raise Mistake(f"Nobody can choose the orders of '{machine}', a real machine; use sim:NAME.")
     for option in machine.split(",")[1:]:
@@ -103,10 +112,27 @@ def _check_machine(machine: str) -> None:
             cure = f", or write {_ours[key]} {value}" if is_legal else ""
             raise Mistake(f"The machine '{machine}' has '{option}', which selion explore chooses; "
                           f"leave it out{cure}.")
+        if key == "compute" and value.startswith("measured"):
+            raise Mistake(f"The machine '{machine}' has '{option}', with which no run is like "
+                          "another, so no seed replays a failure; leave it out.")
+
+
+def _is_python(program: str) -> bool:
+    """Whether it may run Python: machine code of another name does not."""
+    path = shutil.which(program) or program
+    if "python" in os.path.basename(path):
+        return True
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) != b"\x7fELF"
+    except OSError:
+        return True
 
 
 def _replay(machine: str, line: list[str]) -> str:
-    return shlex.join(["env", f"SELION_MACHINE={machine}", *line])
+    fixed = _fixed_variables() if _is_python(line[0]) else {}
+    variables = {"SELION_MACHINE": machine, **fixed}
+    return shlex.join(["env", *(f"{name}={value}" for name, value in variables.items()), *line])
 
 
 def _tell_mistake(spec: str, line: list[str], seed: int, output: bytes) -> None:
