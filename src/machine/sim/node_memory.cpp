@@ -106,18 +106,23 @@ ticks node_memory::access(std::uint32_t thread, std::uintptr_t address, access_k
 ticks node_memory::stream(std::uint32_t thread, std::uintptr_t start, std::uint64_t bytes,
                           access_kind kind, ticks now) {
     if (bytes == 0) return now;
+    line_range range = range_of(start, bytes, kind, now);
+    stream(thread, range, end_of_time);
+    return range.done;
+}
+
+void node_memory::stream(std::uint32_t thread, line_range& range, ticks until) {
     // Lines of one range come one behind another: the first takes its whole way, each further one
     // what the core copies meanwhile, or what it has to wait beyond that.
-    const std::uintptr_t first = start / model_.line_bytes;
-    const std::uintptr_t last = (start + bytes - 1) / model_.line_bytes;
-    ticks done = now;
-    ticks asked = now;
     const ticks copied = stretched(thread, model_.core_per_byte.of(model_.line_bytes));
-    for (std::uintptr_t index = first; index <= last; ++index) {
-        done = std::max(done, access(thread, index * model_.line_bytes, kind, asked));
-        asked = later(asked, copied);
+    for (; !range.is_over() && range.asked < until; ++range.next) {
+        const std::uintptr_t address = range.next * model_.line_bytes;
+        range.done = std::max(range.done, access(thread, address, range.kind, range.asked));
+        range.asked = later(range.asked, copied);
     }
-    return std::max(done, now + stretched(thread, model_.core_per_byte.of(bytes)));
+    if (!range.is_over()) return;
+    const ticks alone = stretched(thread, model_.core_per_byte.of(range.bytes));
+    range.done = std::max(range.done, range.begun + alone);
 }
 
 ticks node_memory::compute(std::uint32_t thread, ticks work, ticks now) {

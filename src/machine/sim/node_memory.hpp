@@ -19,6 +19,19 @@ struct thread_place {
 
 enum class access_kind : std::uint8_t { read, write, atomic };
 
+/// A range of bytes that a thread goes through.
+struct line_range {
+    std::uint64_t bytes;
+    access_kind kind;
+    std::uintptr_t next;  ///< line that it asks for next
+    std::uintptr_t last;
+    ticks begun;
+    ticks asked;  ///< when it asks for the next line
+    ticks done;   ///< when the bytes so far are there
+
+    bool is_over() const { return next > last; }
+};
+
 /// The cache lines of one node: which cores have a copy, which one has changed it, and when the
 /// line can be handed on. Caches hold whatever was touched; what nobody has touched comes from
 /// memory. A line goes from core to core one transfer after another, so many readers of a changed
@@ -39,6 +52,20 @@ public:
     /// A range of bytes, line after line. @return when the last byte is there.
     ticks stream(std::uint32_t thread, std::uintptr_t start, std::uint64_t bytes, access_kind kind,
                  ticks now);
+    /// The same in parts, between which others may come.
+    /// @param bytes at least one.
+    line_range range_of(std::uintptr_t start, std::uint64_t bytes, access_kind kind,
+                        ticks now) const {
+        return {.bytes = bytes,
+                .kind = kind,
+                .next = start / model_.line_bytes,
+                .last = (start + bytes - 1) / model_.line_bytes,
+                .begun = now,
+                .asked = now,
+                .done = now};
+    }
+    /// Asks for a range's lines that the thread comes to before a time.
+    void stream(std::uint32_t thread, line_range& range, ticks until);
     /// Floating-point work of a thread, on the units that the threads of its core share.
     /// @return when it is done.
     ticks compute(std::uint32_t thread, ticks work, ticks now);

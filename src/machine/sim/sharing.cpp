@@ -76,11 +76,24 @@ std::uint64_t simulation::add(detail::rank_context& context, detail::shared_word
 void simulation::touch(detail::rank_context& context, const void* place, std::size_t bytes,
                        bool writes) {
     catch_up();
+    if (bytes == 0) return;
     rank_state& rank = ranks_[context.rank];
+    node_memory& node = node_of(context.rank);
+    const std::uint32_t thread = thread_of(context.rank);
     ticks& now = time_of(rank);
-    now = node_of(context.rank)
-              .stream(thread_of(context.rank), line_place(place), bytes,
-                      writes ? access_kind::write : access_kind::read, now);
+    line_range range = node.range_of(line_place(place), bytes,
+                                     writes ? access_kind::write : access_kind::read, now);
+    while (true) {
+        node.stream(thread, range, later(range.asked, longest_part_));
+        if (range.is_over()) break;
+        // Others come before the lines that this rank will ask for later, and may take it time.
+        now = range.asked;
+        catch_up();
+        range.begun += now - range.asked;
+        range.asked = now;
+        check_time(rank, now);
+    }
+    now = std::max(now, range.done);
     check_time(rank, now);
 }
 

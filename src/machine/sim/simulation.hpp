@@ -329,6 +329,8 @@ private:
     std::size_t returned_ = 0;  ///< ranks whose functions have
     int status_ = 0;            ///< of the job, so far
     std::vector<node_memory> nodes_;
+    /// What a rank copies in shared memory without looking whether others come first: 5 us.
+    const ticks longest_part_ = model_.tick.from_ps(5'000'000);
     std::uint32_t ranks_per_process_ = 1;
     std::uint32_t ranks_per_node_ = 1;
     transfer_pool transfers_;
