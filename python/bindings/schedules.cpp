@@ -140,8 +140,8 @@ void add_schedules(nb::module_& module) {
     module.def(
         "uses_segments",
         [](std::string_view collective, std::string_view algorithm) {
-            return selion::uses_segments(selion::collective_of(collective),
-                                         selion::algorithm_of(algorithm));
+            const auto what = selion::collective_of(collective);
+            return selion::uses_segments(what, selion::algorithm_of(algorithm, what));
         },
         nb::arg("collective"), nb::arg("algorithm"),
         "Whether the segments of a request make a difference.");

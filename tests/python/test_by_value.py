@@ -421,8 +421,7 @@ def test_a_sentence_that_leads_to_lines_below_is_no_end_of_the_first_line(progra
 
 def test_a_time_limit(program):
     for limit in ("1.5", "6", "24"):  # on a slow host it may be over before the ranks have begun
-        status, out, errors = program.run(
-            f"""
+        status, out, errors = program.run(f"""
             def main(world):
                 print(os.getpid(), flush=True)
                 world.rank == 0 and signal.pause()
@@ -430,8 +429,7 @@ def test_a_time_limit(program):
                 selion.run(main, machine="processes:2", time_limit={limit})
             except TimeoutError as error:
                 print(error)
-            """
-        )
+            """)
         assert status == 0, errors
         *pids, sentence = out.splitlines()
         assert sentence == f"The time limit of {limit} s is over; the job was ended."

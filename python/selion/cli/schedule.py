@@ -203,10 +203,10 @@ def _show_all(request: Request, svg: Path | None, as_json: bool) -> None:
 
 
 def _refuse_unused(request: Request, given: Collection[str]) -> None:
-    """Of options that make no difference to the algorithm."""
+    """Of options that make no difference to the algorithm, which the collective must have."""
     name = request.algorithm
-    uses = {"radix": schedules.uses_radix(name), "group": schedules.uses_group(name),
-            "segments": schedules.uses_segments(request.collective, name),
+    uses = {"segments": schedules.uses_segments(request.collective, name),
+            "radix": schedules.uses_radix(name), "group": schedules.uses_group(name),
             "seed": schedules.uses_seed(name)}
     for option in given:
         if not uses[option]:
