@@ -92,6 +92,18 @@ std::pair<std::uint64_t, std::vector<step_parts>> make(nb::handle request, std::
     return {own.blocks, std::move(steps)};
 }
 
+bool sends_more_than(nb::handle request, std::uint64_t most) {
+    const selion::schedule_request wanted = request_of(request);
+    const nb::gil_scoped_release free;
+    std::uint64_t sent = 0;
+    for (std::uint32_t rank = 0; rank < wanted.ranks && sent <= most; ++rank) {
+        for (const selion::schedule_step& step : selion::make_schedule(wanted, rank).steps) {
+            sent += step.sends.size();
+        }
+    }
+    return sent > most;
+}
+
 selion::played_schedule play_unlocked(const selion::schedule_request& request) {
     const nb::gil_scoped_release free;
     return selion::play_schedule(request);
@@ -147,6 +159,8 @@ void add_schedules(nb::module_& module) {
         "Whether the segments of a request make a difference.");
     module.def("make_schedule", &make, nb::arg("request"), nb::arg("rank"),
                "What one rank does: how many blocks there are, and its steps.");
+    module.def("sends_more_than", &sends_more_than, nb::arg("request"), nb::arg("most"),
+               "Whether all ranks together send more messages.");
     module.def("play_schedule", &play, nb::arg("request"),
                "A symbolic run: blocks, rounds, whether the order of ranks is kept, messages.");
 }

@@ -186,6 +186,9 @@ def make_schedule(request: Request, rank: int) -> tuple[int, list[_Step]]:
     count, and what happens to them on arrival.
     """
 
+def sends_more_than(request: Request, most: int) -> bool:
+    """Whether all ranks together send more messages."""
+
 def play_schedule(
     request: Request,
 ) -> tuple[int, int, bool, list[tuple[int, int, int, _Blocks, Action]]]:

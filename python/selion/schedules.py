@@ -202,6 +202,15 @@ def make(request: Request, rank: int) -> RankSchedule:
     )
 
 
+def sends_more_than(request: Request, most: int) -> bool:
+    """Whether the ranks together send more messages than that.
+
+    @error ValueError when the request is not legal, with what is.
+    @cost time of the parts of the ranks that send so many.
+    """
+    return bool(native.load().sends_more_than(request, most))
+
+
 def play(request: Request) -> Played:
     """Runs the schedules of all ranks symbolically, and proves on the way that they fit together.
 

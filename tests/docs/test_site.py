@@ -61,6 +61,7 @@ def broken_links(site: Path) -> list[str]:
     return broken
 
 
+@pytest.mark.long
 @pytest.mark.timeout(500)  # a busy host
 @pytest.mark.skipif(shutil.which("doxygen") is None, reason="doxygen is missing (Debian: doxygen)")
 def test_the_site_builds_and_its_links_lead_somewhere():

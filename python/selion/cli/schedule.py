@@ -55,21 +55,12 @@ def _check_size(request: Request) -> None:
             f"takes {need / 2**30:.1f} GiB; at most {_most_bytes / 2**30:.1f} GiB are used, so "
             "choose fewer ranks."
         )
-    if _sends_more_than(_most_messages, request):
+    if schedules.sends_more_than(request, _most_messages):
         raise Mistake(
             f"{request.collective} by {request.algorithm} on {request.ranks:,} ranks sends more "
             f"than {_most_messages:,} messages: choose fewer ranks"
             + (" or segments." if request.segments > 1 else ".")
         )
-
-
-def _sends_more_than(most: int, request: Request) -> bool:
-    sent = 0
-    for rank in range(request.ranks):
-        sent += sum(len(step.sends) for step in schedules.make(request, rank).steps)
-        if sent > most:
-            return True
-    return False
 
 
 def _play(request: Request) -> Played:
