@@ -69,6 +69,20 @@ def test_the_last_thing_said_is_where_all_ranks_are(machine: str, number: signal
     assert f"last known call: test at {site('waiting.cpp', 'poll')} for a signal" in outcome.err
 
 
+@pytest.mark.parametrize("machine", ["threads:3", "threads:4@2"])
+def test_what_a_rank_ignores_is_ignored(machine: str):
+    """Also by the thread that reads the signals which the program leaves alone."""
+    with Job("dying", "wait", "2", "deaf", machine=machine) as job:
+        job.wait_for("^dying$")
+        for _ in range(50):
+            os.kill(job.process.pid, signal.SIGTERM)
+            time.sleep(0.01)
+        assert job.process.poll() is None
+        os.kill(job.process.pid, signal.SIGINT)
+        assert job.end(within=soon).status == -signal.SIGINT
+        assert job.err.count("state of the job") == 1
+
+
 @pytest.mark.parametrize("machine", ["threads:2", "sim:crossbar,ranks=2"])
 def test_what_a_rank_has_started_ends_by_ctrl_c(machine: str):
     """Its signals are not blocked, as those of the thread that reads them are."""

@@ -58,6 +58,17 @@ void let_go(int number) {
     if (is_handled_by(number, hand_on)) ::signal(number, SIG_DFL);
 }
 
+/// The program has taken the signal, or ignores it, since the inbox is there; the caller's thread is
+/// as good for it as any.
+void give_back(int number) {
+    sigset_t own;
+    sigemptyset(&own);
+    sigaddset(&own, number);
+    pthread_sigmask(SIG_UNBLOCK, &own, nullptr);
+    raise(number);
+    pthread_sigmask(SIG_BLOCK, &own, nullptr);
+}
+
 }  // namespace
 
 signal_inbox::signal_inbox(std::initializer_list<int> signals,
@@ -110,7 +121,12 @@ int signal_inbox::take() {
     signalfd_siginfo info{};
     if (read(file_, &info, sizeof info) != ssize_t{sizeof info}) return 0;
     const int number = static_cast<int>(info.ssi_signo);
-    if (std::ranges::find(interrupts_, number) != interrupts_.end()) let_go(number);
+    if (std::ranges::find(interrupts_, number) == interrupts_.end()) return number;
+    if (!is_handled_by(number, hand_on)) {
+        give_back(number);
+        return take();
+    }
+    let_go(number);
     return number;
 }
 
