@@ -58,8 +58,8 @@ void let_go(int number) {
     if (is_handled_by(number, hand_on)) ::signal(number, SIG_DFL);
 }
 
-/// The program has taken the signal, or ignores it, since the inbox is there; the caller's thread is
-/// as good for it as any.
+/// The program has taken the signal, or ignores it, since the inbox is there; the caller's thread
+/// is as good for it as any.
 void give_back(int number) {
     sigset_t own;
     sigemptyset(&own);
