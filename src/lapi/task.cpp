@@ -76,8 +76,11 @@ void run_completion(task& own) {
 task* find_task(lapi_handle_t handle) {
     detail::rank_context& context = detail::context_of_caller(std::source_location::current());
     task* const own = static_cast<task*>(place_of_task(context).get());
-    if (own != nullptr && (handle == 0 || own->handle != handle)) own->noted_site.reset();
-    if (handle == 0 || own == nullptr || own->handle != handle) return nullptr;
+    if (own == nullptr) return nullptr;
+    if (handle == 0 || own->handle != handle) {
+        own->noted_site.reset();  // it was this call's
+        return nullptr;
+    }
     own->begin_call(std::source_location::current());
     return own;
 }
