@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -21,20 +22,41 @@
 #include "selion/detail/hash.hpp"
 
 namespace selion::machine {
-namespace {
 
-/// As the processor calls itself, where it can be asked without reading files.
+#if defined(__x86_64__)
+
+/// As the processor calls itself. A hypervisor may hide which one that is, but programs choose
+/// their instructions by the numbers, so it lets those through.
 std::string processor_name() {
     std::array<unsigned, 12> words{};
-#if defined(__x86_64__)
     for (unsigned i = 0; i < 3; ++i) {
         unsigned* const part = &words[4 * i];
         __get_cpuid(0x80000002 + i, &part[0], &part[1], &part[2], &part[3]);
     }
-#endif
     const std::string_view text(reinterpret_cast<const char*>(words.data()), sizeof(words));
-    return std::string(text.substr(0, text.find('\0')));
+    unsigned signature = 0;
+    unsigned unused = 0;
+    __get_cpuid(1, &signature, &unused, &unused, &unused);
+    const unsigned base_family = signature >> 8 & 0xf;
+    const unsigned family = base_family + (base_family == 15 ? signature >> 20 & 0xff : 0);
+    const unsigned model =
+        (signature >> 4 & 0xf) + (family == 6 || family >= 15 ? signature >> 12 & 0xf0 : 0);
+    return fmt::format("{}, family {}, model {}, stepping {}", text.substr(0, text.find('\0')),
+                       family, model, signature & 0xf);
 }
+
+#else
+
+/// What the first processor says of itself: the thread may be on another kind of core.
+std::string processor_name() {
+    std::string name;
+    std::ifstream("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1") >> name;
+    return name;
+}
+
+#endif
+
+namespace {
 
 /// Of the calling thread; every processor where there are more than a set of the usual size holds.
 unsigned usable_processors() {

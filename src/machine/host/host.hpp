@@ -20,6 +20,9 @@ std::uint64_t page_bytes();
 /// Nanoseconds of the host's steady clock.
 std::int64_t host_time_ns();
 
+/// What the processor is: its brand, family, model and stepping as /proc/cpuinfo has them, or on
+/// 64-bit ARM the number that names its design; empty where it does not say.
+std::string processor_name();
 /// A short name for what decides how quick this host is: its processor and how many of them the
 /// process may use. Hosts that are alike have it in common.
 std::string host_fingerprint();
