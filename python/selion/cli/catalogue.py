@@ -26,6 +26,8 @@ entries = {
     "run": Entry("run", "Run a program on a machine, and end as it ends."),
     "explore": Entry("explore", "Run a program under one order of messages after another, and stop "
                                 "at the first that fails."),
+    "scale": Entry("scale", "Run a program on more and more ranks, and say what it gains: speed-up "
+                            "and efficiency."),
     "machines": Entry("machines", "List the machines, what each can do, and why one is not "
                                   "available."),
     "schedule": Entry("schedule", "Show who sends what to whom in a collective: as text, as JSON "
@@ -57,8 +59,19 @@ words_key = "selion.words"
 """Where a context has the words behind the command while somebody types."""
 
 
+def _without_values(params: list[Any]) -> list[Any]:
+    """A flag takes no value, so its help must not name the kind of one."""
+    for param in params:
+        if getattr(param, "is_flag", False) and param.metavar is None:
+            param.metavar = ""
+    return params
+
+
 class OneCommand(TyperCommand):
     """Takes each option once, but for those that are lists; no mistake is without its context."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_values(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
@@ -87,6 +100,9 @@ def load(name: str) -> Any:
 
 class CommandCatalogue(TyperGroup):
     """Lists all commands by their entries; reads the file of the one that is called."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_values(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(entries)
