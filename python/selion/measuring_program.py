@@ -15,7 +15,8 @@ from selion.mistake import Failure, Mistake
 #: Variables that these programs do not see. A prefix, or meters that go to standard output, would
 #: stand before the answer; with a trace ways take other times than without one, and the file that
 #: the user has named for a program's would be written over.
-withheld = ("SELION_CACHE_TRACE", "SELION_METERS", "SELION_PREFIX", "SELION_TRACE")
+withheld = ("SELION_CACHE_TRACE", "SELION_METERS", "SELION_PREFIX", "SELION_TIME",
+            "SELION_TRACE")
 _usage_status = 2
 _most_shown = 60  # characters of an answer that is none
 

@@ -30,10 +30,10 @@ void expect_block(knob which) {
     }
 }
 
-/// There is no folder that is meant by itself.
-void expect_folder(knob which) {
+/// There is none that is meant by itself. @param legal what it is, or off.
+void expect_place(knob which, std::string_view legal) {
     const auto text = knob_text(which);
-    if (text && switch_value(*text).value_or(false)) refuse_knob(which, *text, "a folder, or off");
+    if (text && switch_value(*text).value_or(false)) refuse_knob(which, *text, legal);
 }
 
 void expect_heap(knob which) {
@@ -47,7 +47,7 @@ void expect_legal(knob which) {
     switch (which) {
         case knob::bind: return expect_word(which, {"auto", "on", "off"});
         case knob::cache_block: return expect_block(which);
-        case knob::cache_trace: return expect_folder(which);
+        case knob::cache_trace: return expect_place(which, "a folder, or off");
         case knob::hang_action: return expect_word(which, {"report", "abort"});
         case knob::heap: return expect_heap(which);
         case knob::message_memory:
@@ -57,6 +57,7 @@ void expect_legal(knob which) {
         case knob::thread_level:
             if (knob_text(which)) expect_word(which, {"single", "serialized", "multiple"});
             return;
+        case knob::time: return expect_place(which, "a file, or off");
         case knob::check_calls:
         case knob::crash_report:
         case knob::fabric_batches:

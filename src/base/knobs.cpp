@@ -16,7 +16,7 @@
 namespace selion::base {
 namespace {
 
-constexpr std::array<knob_entry, 26> table{{
+constexpr std::array<knob_entry, 27> table{{
     {knob::bind, "SELION_BIND", "auto",
      "auto, on, off: bind threads to cores; auto binds when the job fills all usable cores"},
     {knob::cache_block, "SELION_CACHE_BLOCK", "the program's choice",
@@ -68,6 +68,8 @@ constexpr std::array<knob_entry, 26> table{{
     {knob::stack, "SELION_STACK", "1M", "bytes (K, M, G) of a fiber's stack, at least 64K"},
     {knob::thread_level, "SELION_THREAD_LEVEL", "the program's choice",
      "single, serialized, multiple: what threads that a rank starts may do"},
+    {knob::time, "SELION_TIME", "off",
+     "file: each job adds a JSON line there that tells how long its ranks have run"},
     {knob::trace, "SELION_TRACE", "off",
      "file: write a trace of all ranks there in the Chrome and Perfetto format"},
     {knob::tuning, "SELION_TUNING", "the user's own table",

@@ -35,6 +35,7 @@ enum class knob : std::uint8_t {
     spin,
     stack,
     thread_level,
+    time,
     trace,
     tuning,
     verbose,

@@ -3,10 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/magic.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -21,6 +17,7 @@
 #include "meters/record/trace_text.hpp"
 #include "selion/error.hpp"
 #include "world/locked_file.hpp"
+#include "world/named_file.hpp"
 #include "world/record_cost.hpp"
 
 namespace selion::detail {
@@ -59,12 +56,6 @@ bool append_to(const std::string& path, int flags, std::string_view text) {
     return file.is_open() && file.append(text);
 }
 
-[[noreturn]] void refuse(const std::string& path, base::knob which) {
-    const auto name = base::knob_table()[static_cast<std::size_t>(which)].name;
-    throw error(status::bad_argument, fmt::format("{}={}: cannot write this file ({})", name, path,
-                                                  std::strerror(errno)));
-}
-
 /// The second of two jobs at a time would begin the file anew, and both would write on.
 void expect_claim(claimed_file& file, const std::string& path, base::knob which) {
     if (file.claim(path)) return;
@@ -86,37 +77,6 @@ std::filesystem::path place_of(std::filesystem::path path) {
 bool is_same_file(const std::filesystem::path& one, const std::filesystem::path& other) {
     std::error_code trouble;  // of one that is not there
     return std::filesystem::equivalent(one, other, trouble) || place_of(one) == place_of(other);
-}
-
-/// The file is opened for each part, and a pipe with a name would wait for a reader each time. One
-/// without, which /dev/stdout may lead to, has its reader.
-void expect_no_pipe(const std::string& path, base::knob which) {
-    struct stat facts {};
-    struct statfs system {};
-    if (path.empty() || stat(path.c_str(), &facts) != 0) return;
-    const bool is_named_pipe = S_ISFIFO(facts.st_mode) && statfs(path.c_str(), &system) == 0 &&
-                               system.f_type != PIPEFS_MAGIC;
-    if (!is_named_pipe && !S_ISBLK(facts.st_mode) && !S_ISSOCK(facts.st_mode)) return;
-    throw error(status::bad_argument,
-                fmt::format("{}={}: neither a file nor a device such as /dev/stdout",
-                            base::knob_table()[static_cast<std::size_t>(which)].name, path));
-}
-
-/// What the program prints would write over it: it has its own place in the file.
-void expect_no_output_file(const std::string& path, base::knob which) {
-    struct stat facts {};
-    if (path.empty() || stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return;
-    for (const int output : {STDOUT_FILENO, STDERR_FILENO}) {
-        struct stat own {};
-        if (fstat(output, &own) != 0 || own.st_dev != facts.st_dev || own.st_ino != facts.st_ino) {
-            continue;
-        }
-        throw error(status::bad_argument,
-                    fmt::format("{}={}: standard {} goes to this file as well, and each would "
-                                "write over the other; legal are another file, or a pipe",
-                                base::knob_table()[static_cast<std::size_t>(which)].name, path,
-                                output == STDOUT_FILENO ? "output" : "error"));
-    }
 }
 
 /// A device takes anything from anybody; of a file one of them would be lost.
@@ -168,11 +128,11 @@ void record_files::begin(const machine_description& description) {
                                 .ranks = description.ranks,
                                 .is_virtual = is_virtual,
                                 .event_cost_ps = is_virtual ? 0 : measure_event_cost_ps()});
-        if (!trace_->begin(head)) refuse(trace_->path(), base::knob::trace);
+        if (!trace_->begin(head)) refuse_file(trace_->path(), base::knob::trace);
     }
     if (meters_path_.empty()) return;
     expect_claim(claimed_meters_, meters_path_, base::knob::meters);
-    if (!append_to(meters_path_, O_TRUNC, "")) refuse(meters_path_, base::knob::meters);
+    if (!append_to(meters_path_, O_TRUNC, "")) refuse_file(meters_path_, base::knob::meters);
 }
 
 meters::recorder* record_files::start_rank(std::uint32_t rank) {

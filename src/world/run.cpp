@@ -28,6 +28,7 @@
 #include "selion/error.hpp"
 #include "selion/expect.hpp"
 #include "world/end_of_job.hpp"
+#include "world/job_time.hpp"
 #include "world/network_start.hpp"
 #include "world/record_file.hpp"
 #include "world/tuning_file.hpp"
@@ -132,15 +133,24 @@ void end_together(rank_context& context, collectives::team_state& team, std::sou
     }
 }
 
-int run_rank(const rank_function& body, record_files& files, message_states& messages,
-             const tuning_file& file, rank_context& context) {
-    context.messages = &messages.add();
+/// What the ranks of a process have in common, beside the machine.
+struct job_parts {
+    record_files& files;
+    job_time& time;
+    message_states& messages;
+    const tuning_file& tuning;
+};
+
+int run_rank(const rank_function& body, const job_parts& job, rank_context& context) {
+    context.messages = &job.messages.add();
     network_start network;
     if (context.deaths != nullptr) context.messages->end_notices = make_end_notices(context.ranks);
     // Not on the rank's stack: of many simulated ranks each has touched one page of that.
-    const auto own_state = std::make_shared<world_state>(context, files.start_rank(context.rank));
+    const auto own_state =
+        std::make_shared<world_state>(context, job.files.start_rank(context.rank));
     world_state& state = *own_state;
-    if (network.tell(context, file)) state.everybody.learn_network();
+    if (network.tell(context, job.tuning)) state.everybody.learn_network();
+    job.time.begin(context);
     const int rank_status = call_function(body, context);
     context.host->launcher().note_status(context, rank_status);
     machine::publish(context.call->return_status, rank_status);
@@ -153,8 +163,9 @@ int run_rank(const rank_function& body, record_files& files, message_states& mes
     } else {
         end_together(context, state.everybody, body.site);
     }
+    job.time.end(context);
     if (context.messages->at_end != nullptr) context.messages->at_end(context);
-    files.end_rank(context.rank);
+    job.files.end_rank(context.rank);
     context.messages->above.move = nullptr;
     context.started = nullptr;
     if (waits_for_nobody && (state.everybody.is_broken() || state.teams->has_broken())) {
@@ -198,29 +209,33 @@ int run_checked(const std::string& spec, const run_options& options, const rank_
     machine::machine& host = *made.value();
     const bool is_first = host.launcher().is_first_process();
     record_files files(host.description());
+    job_time time(host.description());
     if (is_first) {
         for (const std::string& warning : base::unknown_knob_warnings()) base::say(warning);
         warn_of_deaths(host.description());
+        time.expect_file();
         files.begin(host.description());
     }
     const tuning_file tuning(host.description(), host.launcher());
     std::optional<machine::active_job> active(std::in_place, host);
     message_states messages;
+    const job_parts parts{files, time, messages, tuning};
     collectives::call_book calls;
     const bool is_virtual = !host.description().capabilities.real_time;
-    const int job_status =
-        host.launcher().run({.rank_main =
-                                 [&](rank_context& context) {
-                                     context.tuning = tuning.table();
-                                     context.calls = is_virtual ? &calls : nullptr;
-                                     return run_rank(body, files, messages, tuning, context);
-                                 },
-                             .thread_level = choose_level(options),
-                             .deliver = onesided::deliver,
-                             .lose_answers = onesided::lose_answers,
-                             .handed_file = tuning.file(),
-                             .has_trace = files.has_trace()});
+    const int job_status = host.launcher().run({.rank_main =
+                                                    [&](rank_context& context) {
+                                                        context.tuning = tuning.table();
+                                                        context.calls =
+                                                            is_virtual ? &calls : nullptr;
+                                                        return run_rank(body, parts, context);
+                                                    },
+                                                .thread_level = choose_level(options),
+                                                .deliver = onesided::deliver,
+                                                .lose_answers = onesided::lose_answers,
+                                                .handed_file = tuning.file(),
+                                                .has_trace = files.has_trace()});
     active.reset();
+    time.end_simulation();
     if (is_first) files.end(host);
     return job_status;
 }

@@ -129,6 +129,20 @@ def test_the_report_that_a_page_reads(built, tmp_path):
     assert [line for line in shown if line not in printed_lines] == []  # in this order
 
 
+def test_speed_ups_that_a_page_shows(built, tmp_path):
+    """Those in virtual time, which are the same at every run."""
+    program = built("docs/howto/measure-speed-up.md") / "pi"
+    page = _pages["docs/howto/measure-speed-up.md"]
+    shown = [block.text for block in page.blocks if block.text.startswith("$ selion scale -m sim:")]
+    assert len(shown) == 2
+    for text in shown:
+        line, table = text.split("\n", 1)
+        words = [str(program) if word == "./pi" else word for word in shlex.split(line)[2:]]
+        done = subprocess.run([sys.executable, "-m", "selion", *words], cwd=tmp_path, text=True,
+                              capture_output=True, timeout=_seconds)
+        assert (done.stdout, done.stderr) == (table, "")
+
+
 @pytest.mark.parametrize("name", [name for name, page in _pages.items() if page.fragments])
 def test_fragments_compile(name, tmp_path, all_headers):
     page = _pages[name]

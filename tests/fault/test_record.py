@@ -116,3 +116,37 @@ def test_a_full_disk_leaves_whole_lines_of_meters(machine: str, tmp_path: Path):
     text = path.read_text()
     assert text.endswith("\n")
     assert {json.loads(line).get("name") for line in text.splitlines()} >= {"put", "barrier"}
+
+
+@pytest.mark.parametrize("machine", [*machines, "sim:crossbar,ranks=4"])
+def test_each_job_adds_a_line_with_its_time(machine: str, tmp_path: Path):
+    path = tmp_path / "time.jsonl"
+    path.write_text('{"of": "another"}\n')
+    for _ in range(2):
+        outcome = run("surroundings", "exchange", machine=machine, SELION_TIME=str(path))
+        assert (outcome.status, outcome.err, outcome.out) == (0, "", "")
+    _, first, second = map(json.loads, path.read_text().splitlines())
+    is_virtual = machine.startswith("sim")
+    for line in (first, second):
+        assert set(line) == {"machine", "ranks", "seconds", "clock"}
+        assert line["machine"].startswith(machine)  # which may have been given carriers
+        assert line["clock"] == ("virtual" if is_virtual else "real")
+        assert line["ranks"] == {**machines, machine: line["ranks"]}[machine]
+        assert 0 < line["seconds"] < 60
+    assert not is_virtual or first == second
+
+
+def test_virtual_time_is_that_of_the_last_rank(tmp_path: Path):
+    """Each prints what it sees before a last barrier."""
+    path = tmp_path / "time.jsonl"
+    outcome = run("tracing", "3", "return", machine="sim:crossbar,ranks=3", SELION_TIME=str(path))
+    assert outcome.status == 0
+    last = max(int(line.split()[-1]) for line in outcome.out.splitlines())
+    assert 0 < json.loads(path.read_text())["seconds"] * 1e12 - last < 100e6
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_a_job_that_does_not_end_has_no_time(machine: str, tmp_path: Path):
+    path = tmp_path / "time.jsonl"
+    assert run("failing", "throw", machine=machine, SELION_TIME=str(path)).status != 0
+    assert path.read_text() == ""

@@ -8,10 +8,7 @@ import os
 import re
 import shlex
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from typing import Annotated
 
 import typer
@@ -20,26 +17,15 @@ from selion import job
 from selion.cli import completion
 from selion.cli.options import Program, ProgramArguments, before_a_program, program_line
 from selion.cli.output import answers_mistakes, complain, is_terminal
-from selion.kept_output import KeptOutput
 from selion.mistake import Mistake
+from selion.repeated_runs import Interrupted, RepeatedRuns
 
 context_settings = before_a_program
 
 _modes = ("random", "delays")
 _ours = {"explore": "--mode", "seed": "--seeds"}  # options of the machine, and what gives them here
 _hash_seed = "PYTHONHASHSEED"  # else every run of Python puts its sets in another order
-_time_is_over = 124
-_most_seconds = 1e8  # three years, which the system's clocks can count
 _most_seed = 2**64 - 1
-_ending = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-class _Interrupted(Exception):
-    """@param number of the signal."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
 
 
 def _seeds(text: str) -> range:
@@ -48,51 +34,6 @@ def _seeds(text: str) -> range:
     if not first <= last <= _most_seed:
         raise Mistake(f"'{text}' is not a range of seeds such as 1-1000; legal: 0 to {_most_seed}.")
     return range(first, last + 1)
-
-
-class _Runs:
-    """Runs of one program, one after another. Signals are taken only while one is waited for."""
-
-    def __init__(self, line: list[str], time_limit: float) -> None:
-        self._line = line
-        self._seconds = min(time_limit, _most_seconds)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # whoever started us may ignore its children
-        self._heard = {each for each in _ending if signal.getsignal(each) is not signal.SIG_IGN}
-        self._awaited = self._heard | {signal.SIGCHLD}
-        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, self._awaited)
-
-    def run(self, machine: str) -> tuple[int, bool, bytes]:
-        """Exit status, whether its time was over, and output. All processes have ended by then.
-        @error _Interrupted"""
-        for number in signal.sigpending().intersection(self._heard):  # while none was waited for
-            raise _Interrupted(number)
-        with KeptOutput() as output:
-            child = job.start(
-                self._line, job.environment({"SELION_MACHINE": machine, **_fixed_variables()}),
-                in_child=self._in_child,
-                stdin=subprocess.DEVNULL, stdout=output.writer, stderr=subprocess.STDOUT)
-            try:
-                output.begin()
-                has_ended = self._wait(child.pid)
-            finally:
-                # The group's number cannot be given to others before its leader is reaped.
-                job.kill_group(child.pid)
-                status = job.exit_status(child.wait())
-            return status if has_ended else _time_is_over, not has_ended, output.end()
-
-    def _in_child(self) -> None:
-        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
-
-    def _wait(self, child: int) -> bool:
-        """Whether it has ended, and not its time."""
-        end = time.monotonic() + self._seconds
-        while os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-            event = signal.sigtimedwait(self._awaited, max(0.0, end - time.monotonic()))
-            if event is None:
-                return False
-            if event.si_signo != signal.SIGCHLD:
-                raise _Interrupted(event.si_signo)
-        return True
 
 
 def _fixed_variables() -> dict[str, str]:
@@ -147,23 +88,24 @@ def _tell_mistake(spec: str, line: list[str], seed: int, output: bytes) -> None:
 
 def _explore(line: list[str], machine: str, seeds: range, time_limit: float) -> None:
     """@param machine with its mode."""
-    runs = _Runs(line, time_limit)
+    runs = RepeatedRuns(time_limit)
     for run, seed in enumerate(seeds, 1):
         spec = f"{machine},seed={seed}"
         if is_terminal(sys.stderr) and run % 10 == 1:
             print(f"\rseed {seed} of {seeds[0]} to {seeds[-1]}", end="", file=sys.stderr)
         try:
-            status, is_late, output = runs.run(spec)
-        except _Interrupted as end:
+            done = runs.run(line, {"SELION_MACHINE": spec, **_fixed_variables()})
+        except Interrupted as end:
             complain("explore", f"Interrupted at seed {seed}; none before it fails.")
             raise typer.Exit(128 + end.number) from None
-        if status == 2 and run == 1:
-            _tell_mistake(spec, line, seed, output)
+        if done.status == 2 and run == 1:
+            _tell_mistake(spec, line, seed, done.output)
             raise typer.Exit(2)
-        if status != 0:
-            print(output.decode(errors="replace"), end="")
-            why = f", its {time_limit:g} s are over," if is_late else ""
-            print(f"seed {seed} fails with status {status}{why} after {run} run{'s' * (run > 1)}.")
+        if done.status != 0:
+            print(done.output.decode(errors="replace"), end="")
+            why = f", its {time_limit:g} s are over," if done.is_late else ""
+            print(f"seed {seed} fails with status {done.status}{why} after {run} "
+                  f"run{'s' * (run > 1)}.")
             print(f"Replay it: {_replay(spec, line)}")
             raise typer.Exit(1)
     runs_text = "1 run, seed" if len(seeds) == 1 else f"{len(seeds)} runs, seeds"

@@ -18,7 +18,7 @@ Header = Mapping[str, Any]
 #: Variables that say where things lie, and what is said of a run: rows are the same.
 without_effect = frozenset({
     "SELION_BIN", "SELION_CRASH_REPORT", "SELION_HANG_ACTION", "SELION_HANG_TIMEOUT",
-    "SELION_MACHINE", "SELION_PREFIX", "SELION_STUDIES", "SELION_STUDY_DATA",
+    "SELION_MACHINE", "SELION_PREFIX", "SELION_STUDIES", "SELION_STUDY_DATA", "SELION_TIME",
     "SELION_VERBOSE"})  # fmt: skip
 #: Variables that virtual times do not depend on.
 _of_real_machines = frozenset({
