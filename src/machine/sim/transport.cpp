@@ -104,7 +104,8 @@ void simulation::put(detail::rank_context& context, const detail::put_request& r
     // A signal is a word that travels behind its data.
     const std::uint64_t wire_bytes = request.bytes + (has_signal ? word_bytes : 0);
     const operation_costs& costs = model_.costs_of_put(has_signal, request.bytes);
-    send(origin, made, costs.of(wire_bytes), message_class::write, wire_bytes);
+    const std::uint64_t own_bytes = request.bytes != 0 ? request.bytes : wire_bytes;
+    send(origin, made, costs.of(own_bytes), message_class::write, wire_bytes);
     count(request.origin);
 }
 
@@ -382,6 +383,7 @@ bool simulation::acknowledge_unseen(transfer& what) {
 void simulation::send_answer(transfer& what) {
     if (acknowledge_unseen(what)) return;
     std::swap(what.from, what.to);
+    what.by_dma = false;  // the target's engine has no part in it
     what.touches = nullptr;
     what.concerns = ranks_[what.to].self;
     const bool has_data = what.brings_data();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "machine/sim/model/machine_model.hpp"
@@ -24,6 +25,10 @@ public:
     ticks read(std::uint32_t board, std::uint64_t bytes) const {
         return is_behind_box(board) ? boxed_setup_ + boxed_read_.of(bytes)
                                     : setup_ + read_.of(bytes);
+    }
+    /// From one board to another by themselves.
+    ticks direct(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) const {
+        return write(std::max(from, to), bytes);  // the highest boards sit in boxes
     }
 
 private:

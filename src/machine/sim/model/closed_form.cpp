@@ -34,12 +34,13 @@ std::uint32_t torus_hops(const machine_model& model, std::uint32_t from, std::ui
     return all;
 }
 
-/// The copy loop of a core: what is left of whole turns of the unrolled loop goes one by one, and
-/// each store but the first takes the core's link for a slot.
+/// The copy loop of a core: what is left of whole turns of the unrolled loop goes one by one, all
+/// of a loop that is not unrolled, and each store but the first takes the core's link for a slot.
 ticks copy_loop(const mesh_model& mesh, std::uint64_t bytes) {
     const std::uint64_t width = std::min(mesh.store_bytes, mesh.transaction_bytes);
     const std::uint64_t stores = std::max<std::uint64_t>((bytes + width - 1) / width, 1);
-    const auto unrolled = static_cast<ticks>((stores - 1) / mesh.loop_unroll * mesh.loop_unroll);
+    const std::uint64_t turn = mesh.loop_unroll;
+    const auto unrolled = turn > 1 ? static_cast<ticks>((stores - 1) / turn * turn) : 0;
     const ticks rest = static_cast<ticks>(stores) - unrolled;
     const ticks first = unrolled != 0 ? mesh.unrolled_store : mesh.remainder_store;
     const ticks unrolled_later = std::max<ticks>(unrolled - 1, 0);

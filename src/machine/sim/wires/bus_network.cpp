@@ -34,7 +34,10 @@ public:
         const bool is_direct =
             model_.boards_are_masters && what.from != master && what.to != master;
         job wanted = make_job(what, what.from != master && !is_direct);
-        wanted.needs_master = !is_direct;
+        if (is_direct) {
+            wanted.needs_master = false;
+            if (wanted.needs_bus) wanted.takes = costs_.direct(what.from, what.to, what.bytes);
+        }
         wanted.goes_first = is_masters_read;
         ask(host, wanted);
     }
@@ -141,20 +144,27 @@ private:
     ticks ready_at(engine& host, const job& wanted) const {
         if (!model_.idle_boards_only) return 0;
         ticks latest = 0;
+        const auto wait_for = [&](std::uint32_t board) {
+            const bool is_awake = engine::is_armed(host.rank(board));
+            latest = is_awake ? end_of_time : std::max(latest, idle_from_[board]);
+        };
         for (const message* each = wanted.what; each != nullptr; each = each->next) {
-            const std::uint32_t board = wanted.is_read ? each->from : each->to;
-            if (engine::is_armed(host.rank(board))) return end_of_time;
-            latest = std::max(latest, idle_from_[board]);
+            if (concerns_sender(wanted)) wait_for(each->from);
+            if (!wanted.is_read) wait_for(each->to);
         }
         return latest;
     }
 
     static bool touches(const job& which, std::uint32_t board) {
         for (const message* each = which.what; each != nullptr; each = each->next) {
-            if ((which.is_read ? each->from : each->to) == board) return true;
+            if (concerns_sender(which) && each->from == board) return true;
+            if (!which.is_read && each->to == board) return true;
         }
         return false;
     }
+
+    /// The master reads from it, or it sends by itself; else it is the master that writes.
+    static bool concerns_sender(const job& which) { return which.is_read || !which.needs_master; }
 
     /// Ranks wait on clocks of their own, which may be ahead.
     void look_again(engine& host, ticks at) {

@@ -263,5 +263,39 @@ TEST(idle_boards_only, the_master_reads_what_the_board_wrote_before_it_waited) {
     EXPECT_EQ(run.ended(0), 20'000 + read_of(8));
 }
 
+// --- boards as masters ---------------------------------------------------------------------------
+
+TEST(boards_as_masters, a_transfer_through_a_box_takes_its_time_either_way) {
+    machine_model model = plain_bus(3);
+    model.bus.boards_are_masters = true;
+    model.bus.slots = 2;
+    model.bus.boards_per_expander = 2;  // boards 2 and 3 sit in a box
+    model.bus.expander = 500;
+    const std::vector<program_of_rank> there{
+        [](model_rank&) {}, [](model_rank& board) { board.raise(3, 0); }, [](model_rank&) {},
+        [](model_rank& board) { board.await(0, 1); }};
+    const std::vector<program_of_rank> back{
+        [](model_rank&) {}, [](model_rank& board) { board.await(0, 1); }, [](model_rank&) {},
+        [](model_rank& board) { board.raise(1, 0); }};
+    for (const auto* programs : {&there, &back}) {
+        model_run run(model);
+        run.run_each(*programs);
+        EXPECT_EQ(run.ended(), write_of(8) + 500);
+    }
+}
+
+TEST(boards_as_masters, a_board_that_computes_sends_when_it_is_idle) {
+    machine_model model = careful_bus(2);
+    model.bus.boards_are_masters = true;
+    model_run run(model);
+    run.run_each({[](model_rank&) {},
+                  [](model_rank& board) {
+                      board.put_signal(2, 0, 8);
+                      board.compute(20'000);
+                  },
+                  [](model_rank& board) { board.await(0, 1); }});
+    EXPECT_EQ(run.ended(2), 20'000 + write_of(16));
+}
+
 }  // namespace
 }  // namespace selion::machine::sim
