@@ -61,7 +61,9 @@ void simulation::arrive_without_wires(transfer& what, ticks at) {
         transfer& here = static_cast<transfer&>(due);
         here.host->arrived(here);
     };
-    if (what.from != what.to) at += model_.node->far;
+    if (what.from != what.to) {
+        at += node_of(what.to).way_between(thread_of(what.from), thread_of(what.to));
+    }
     engine_.schedule(what, at, engine_.rank(what.from));
 }
 

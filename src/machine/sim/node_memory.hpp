@@ -23,7 +23,8 @@ enum class access_kind : std::uint8_t { read, write, atomic };
 struct line_range {
     std::uint64_t bytes;
     access_kind kind;
-    std::uintptr_t next;  ///< line that it asks for next
+    std::uintptr_t first;  ///< line
+    std::uintptr_t next;   ///< that it asks for next
     std::uintptr_t last;
     ticks begun;
     ticks asked;  ///< when it asks for the next line
@@ -58,6 +59,7 @@ public:
                         ticks now) const {
         return {.bytes = bytes,
                 .kind = kind,
+                .first = start / model_.line_bytes,
                 .next = start / model_.line_bytes,
                 .last = (start + bytes - 1) / model_.line_bytes,
                 .begun = now,
@@ -69,15 +71,25 @@ public:
     /// Floating-point work of a thread, on the units that the threads of its core share.
     /// @return when it is done.
     ticks compute(std::uint32_t thread, ticks work, ticks now);
+    /// What a line takes from one thread's core to another's.
+    ticks way_between(std::uint32_t from_thread, std::uint32_t to_thread) const {
+        return way(place_of(from_thread).core, place_of(to_thread).core);
+    }
 
     std::uint64_t transfers() const { return transfers_; }  ///< of lines between cores, so far
 
 private:
     struct line {
-        std::uint64_t sharers = 0;     ///< cores with a copy, one bit each
-        std::uint32_t owner = nobody;  ///< core that has changed it
-        std::uint32_t last_thread = nobody;
-        ticks free_at = 0;  ///< when it can go to the next core
+        std::uint64_t sharers = 0;       ///< cores with a copy, one bit each
+        std::uint32_t owner = nobody;    ///< core that has changed it, and no other has it
+        std::uint32_t changer = nobody;  ///< core that has changed it last
+        std::uint64_t seen = 0;          ///< threads of that core that know the change
+        ticks free_at = 0;               ///< when it can go to the next core
+    };
+    /// When a socket's memory has a line's time left, with the rest of a tick.
+    struct memory_use {
+        ticks free_at = 0;
+        std::int64_t fraction = 0;  ///< 2^-20 ticks
     };
     static constexpr std::uint32_t nobody = UINT32_MAX;
 
@@ -86,6 +98,13 @@ private:
         return slowness_.empty() ? work : slowness_[thread].of(static_cast<std::uint64_t>(work));
     }
     ticks fetch(std::uint32_t thread, line& which, access_kind kind, ticks now);
+    ticks from_memory(std::uint32_t socket, ticks start);
+    /// Of a line that the thread's core has as it needs it.
+    ticks own_access(std::uint32_t thread, const line& which) const;
+    void note_access(std::uint32_t thread, line& which, access_kind kind) const;
+    std::uint64_t bit_in_core(std::uint32_t thread) const {
+        return std::uint64_t{1} << thread % model_.threads % 64;
+    }
     ticks way(std::uint32_t from_core, std::uint32_t to_core) const;
     ticks longest_way(std::uint64_t cores, std::uint32_t to_core) const;
     ticks shortest_way(std::uint64_t cores, std::uint32_t to_core) const;
@@ -93,7 +112,7 @@ private:
     node_model model_;
     std::unordered_map<std::uintptr_t, line> lines_;
     std::vector<rate> slowness_;                   ///< of each thread; empty: all are as described
-    std::vector<ticks> memory_free_at_;            ///< of each socket
+    std::vector<memory_use> memory_;               ///< of each socket
     std::vector<std::vector<ticks>> fpu_free_at_;  ///< of each core
     std::uint64_t transfers_ = 0;
 };
