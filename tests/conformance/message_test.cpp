@@ -269,6 +269,27 @@ SPMD_TEST(message, they_are_handled_in_order_however_long_that_takes) {
     test.equal(*wrong.mine(), std::uint64_t{0});
 }
 
+/// Long ones take longer to come over, by other ways.
+SPMD_TEST(message, long_and_short_ones_are_handled_in_order) {
+    spmd::symmetric_array<std::uint64_t> last(world, world.size());
+    spmd::symmetric_array<std::uint64_t> wrong(world, 1);
+    const std::vector<std::byte> data(world.size() > 8 ? 40'000 : 200'000);
+    const std::size_t lengths[] = {data.size(), 0, 33'000, 8, 1'000, 40'000, 0, 16'000};
+    const std::uint32_t rounds = test.rounds(64, 8);
+    const std::uint32_t to = (world.rank() + 1) % world.size();
+    selion::counter done;
+    for (std::uint64_t i = 1; i <= rounds; ++i) {
+        selion::send(to, take_numbered,
+                     numbered_note{last.at(to) + std::ptrdiff_t{world.rank()}, wrong.at(to), i},
+                     std::span(data).first(lengths[i % std::size(lengths)]), {.completion = &done});
+    }
+    done.wait(rounds);
+    world.barrier();
+    test.equal(*wrong.mine(), std::uint64_t{0});
+    test.equal(last.mine()[(world.rank() + world.size() - 1) % world.size()],
+               std::uint64_t{rounds});
+}
+
 /// Makes a handler send more than its target takes at a time.
 struct order {
     selion::global_ptr<letter_box> box;

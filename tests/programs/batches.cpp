@@ -4,8 +4,8 @@
 ///   batches rows COUNT      COUNT puts, atomics, gets and messages, each kind in a row
 ///   batches ends COUNT      rows of 1 to COUNT puts, each with a quiet after it
 ///   batches computing       some puts and a signal; then rank 0 computes and calls nothing
-///   batches behind FILE     the same behind longer ones, and behind a full window; rank 1 tells
-///                           in FILE what it has heard
+///   batches behind FILE     the same behind longer ones, behind a full window, and behind long
+///                           messages; rank 1 tells in FILE what it has heard
 ///
 /// Exit status 1 when something is not where it should be.
 #include <chrono>
@@ -202,6 +202,36 @@ void run_behind_a_window(selion::world& world, all_places places, const char* pa
     selion::deallocate(world, room);
 }
 
+/// Rank 1 reads the data of long messages from rank 0, whose processor has other things to do.
+void run_behind_messages(selion::world& world, all_places places, const char* path) {
+    const notes heard(path);
+    const auto arrived = places.member(&place::arrived);
+    const std::vector<std::uint64_t> data(40'000, 7);
+    std::uint64_t turn = 16;
+    for (const std::size_t length : {5'000, 40'000, 6'000}) {
+        ++turn;
+        world.barrier();
+        if (world.rank() == 0) {
+            for (int i = 0; i < 3; ++i) {
+                selion::rpc_oneway(
+                    1,
+                    [](all_places own, std::span<const std::uint64_t> came) {
+                        for (const std::uint64_t each : came) own.local()->sum += each;
+                    },
+                    places.on(1), std::span(data).first(length));
+            }
+            selion::notify(arrived.on(1), selion::signal_set(1'000 + turn));
+            heard.await(turn, "a long message stayed behind while its rank computed");
+        } else {
+            places.local()->sum = 0;
+            selion::wait_until(arrived, 1'000 + turn);
+            expect(places.local()->sum == 3 * 7 * length, "a signal came before a message");
+            heard.add();
+        }
+    }
+    world.barrier();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -216,6 +246,7 @@ int main(int argc, char** argv) {
         if (what == "behind") {
             run_behind(world, places, argv[2]);
             run_behind_a_window(world, places, argv[2]);
+            run_behind_messages(world, places, argv[2]);
         }
         selion::deallocate(world, places);
     });

@@ -55,6 +55,7 @@ std::optional<std::uint16_t> operands_of(frame_kind kind, bool has_signal) {
         case frame_kind::message: return 3;
         case frame_kind::account:
         case frame_kind::message_part:
+        case frame_kind::lent_message:
         case frame_kind::batch: break;
     }
     return std::nullopt;

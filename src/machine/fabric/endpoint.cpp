@@ -56,7 +56,7 @@ struct move_place {
     fi_context2 context;
     std::uint32_t peer = 0;
     bool is_read = false;
-    void* what = nullptr;
+    move_owner* what = nullptr;
 };
 
 error failure(std::string_view what, const fi_info& info, int code) {
@@ -322,6 +322,14 @@ std::optional<error> endpoint::offer(std::span<std::byte> memory, std::uint64_t 
     if (code != 0) return failure("offer memory", *parts_->info, code);
     parts_->offered_memory.reset(region);
     return {};
+}
+
+std::shared_ptr<void> endpoint::lend(std::span<std::byte> memory, std::uint64_t key) {
+    fid_mr* region = nullptr;
+    const int code = fi_mr_reg(parts_->domain.get(), memory.data(), memory.size(), FI_REMOTE_READ,
+                               0, key, 0, &region, nullptr);
+    if (code != 0) return nullptr;
+    return std::make_shared<owned<fid_mr>>(region);
 }
 
 send_outcome endpoint::try_move(const memory_move& move, std::string& why) {

@@ -42,6 +42,8 @@ inline constexpr std::uint32_t no_peer = UINT32_MAX;
 /// A place in the provider's table of addresses.
 using peer_address = std::uint64_t;
 
+struct move_owner;
+
 /// Bytes that the provider takes to a peer's memory, or from there, without frames.
 struct memory_move {
     peer_address to = 0;
@@ -50,8 +52,8 @@ struct memory_move {
     std::uint64_t offset;   ///< in it
     std::byte* own;
     std::size_t bytes;
-    bool is_read;  ///< else the peer's memory is written
-    void* what;    ///< is told again with `moved`
+    bool is_read;      ///< else the peer's memory is written
+    move_owner* what;  ///< is told again with `moved`
 };
 
 /// What happened to an endpoint.
@@ -60,7 +62,7 @@ struct endpoint_event {
     std::span<const std::byte> frame = {};  ///< received: until the next call of `read`
     std::uint32_t peer = no_peer;           ///< sent, moved, failed: whom it was for
     std::string why = {};                   ///< failed
-    void* moved = nullptr;                  ///< the move's `what`
+    move_owner* moved = nullptr;            ///< the move's `what`
     bool is_read = false;                   ///< the move was
     bool is_receive = false;                ///< failed: of no frame that was sent, nor of a move
 };
@@ -95,6 +97,9 @@ public:
     bool can_move() const;
     /// From now on others that know the key may read and write the memory. @error system_failure
     std::optional<error> offer(std::span<std::byte> memory, std::uint64_t key);
+    /// The same for memory that peers only read, for as long as what is returned lives. @return
+    /// null: the provider refuses. @pre `can_move`
+    std::shared_ptr<void> lend(std::span<std::byte> memory, std::uint64_t key);
     /// Begins a move. One that writes has read its own bytes when it is told as moved. @param why
     /// as of `try_send`. @pre `can_move`
     send_outcome try_move(const memory_move& move, std::string& why);

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "machine/fabric/batch.hpp"
+#include "machine/fabric/lent_buffers.hpp"
+#include "machine/fabric/operations.hpp"
 #include "machine/fabric/wire.hpp"
 
 namespace selion {
@@ -44,6 +46,15 @@ constexpr frame_class class_of(const frame_head& head) {
     return head.is_reply() ? frame_class::reply : frame_class::request;
 }
 
+/// A lent message whose data are being read, before which no other frame of its class is taken.
+struct message_pull : move_owner {
+    std::uint32_t peer = 0;
+    frame_class which = frame_class::request;
+    lent_place place{};
+    bool has_begun = false;  ///< the provider has taken it
+    bool is_lost = false;    ///< its origin has died, and the provider has not told yet
+};
+
 /// A frame that could not leave, with a copy of what follows its head.
 struct waiting_frame {
     frame_head head;
@@ -51,6 +62,7 @@ struct waiting_frame {
     frame_needs needs;
     std::vector<counter*> completions;
     bool follows_requests = false;  ///< a reply: requests that wait have to leave before it
+    lent_buffer* lent = nullptr;
 };
 
 /// One class of frames between two ranks.
@@ -68,17 +80,22 @@ struct class_account {
     bool batch_follows_requests = false;  ///< as `waiting_frame::follows_requests`
     /// Frames that have overtaken others, by number: heads and what follows.
     std::map<std::uint32_t, std::vector<std::byte>> early;
-    // A message whose parts have not all come.
+    /// Data that are lent until the peer has taken the frame of that number.
+    std::deque<std::pair<std::uint32_t, lent_buffer*>> lent;
+    // A message whose parts have not all come, or whose data are being read.
     frame_head message{};
     std::vector<std::byte> message_data;
     std::size_t arrived_bytes = 0;
     bool is_in_message = false;
+    bool is_pulling = false;
+    message_pull pull{};
+    lent_buffer* landing = nullptr;  ///< where the data that are being read go
 
     /// What a frame of this number is to the receiver.
     turn turn_of(std::uint32_t number) const {
         if (has_reached(taken, number)) return turn::over;
         const std::uint32_t before_it = number - taken - 1;
-        if (before_it == 0) return turn::now;
+        if (before_it == 0) return is_pulling ? turn::over : turn::now;
         return before_it < most_ahead ? turn::later : turn::never;
     }
     bool has_window() const { return sent - acked < window_frames; }
@@ -138,6 +155,12 @@ struct peer_link {
         });
     }
     bool has_waiting() { return requests().has_waiting() || replies().has_waiting(); }
+    /// Whether data are to be read that the provider has not begun to read.
+    bool has_unbegun_pull() const {
+        return std::ranges::any_of(classes, [](const class_account& one) {
+            return one.is_pulling && !one.pull.has_begun && !one.pull.is_lost;
+        });
+    }
 
     /// What a frame of the peer is to this rank now. A reply also waits for requests that were sent
     /// before it and are late: what its handler has put is there before whoever has the answer

@@ -20,8 +20,13 @@ class death_list;
 
 namespace selion::machine::fabric {
 
+/// For whom the provider moves memory.
+struct move_owner {
+    bool is_pull = false;  ///< a `message_pull`, else a `pending_operation`
+};
+
 /// An operation of the own rank that answers are awaited for: one, or one for each piece.
-struct pending_operation {
+struct pending_operation : move_owner {
     detail::shared_word done{};  ///< 1: all answers are there, of one that is waited for
     std::uint64_t pieces_left = 0;
     bool is_awaited = false;   ///< by a call, which closes it

@@ -38,7 +38,11 @@ outgoing_frame first_frame(const message_request& request) {
 
 }  // namespace
 
-port::port(const port_surroundings& around) : around_(around), links_(around.bounds.ranks) {
+port::port(const port_surroundings& around)
+    : around_(around),
+      links_(around.bounds.ranks),
+      lent_(&around.end, 2 * around.bounds.most_message_bytes),
+      landings_(nullptr, 2 * around.bounds.most_message_bytes) {
     operations_.heed(around.deaths);
 }
 
@@ -131,6 +135,7 @@ void port::post_parts(std::uint32_t peer, const message_request& request, std::s
 
 void port::post_message(detail::rank_context& context, const message_request& request) {
     if (request.target == around_.bounds.own_rank) return post_to_self(context, request);
+    if (may_lend(request) && post_lent(context, request)) return;
     const outgoing_frame frame = first_frame(request);
     const auto attempt = [&] {
         if (is_dead(request.target)) return true;
@@ -203,9 +208,10 @@ void port::look_after_listed() {
         peer_link& link = *links_[peer];
         if (is_dead(peer)) return !(link.is_listed = false);
         flush(peer, link);
+        for (class_account& account : link.classes) begin_pull(peer, link, account);
         if (link.can_tell_more() || link.wants_account) send_account(peer, link);
-        link.is_listed =
-            link.has_waiting() || link.owes_account || link.wants_account || link.is_far_behind();
+        link.is_listed = link.has_waiting() || link.owes_account || link.wants_account ||
+                         link.is_far_behind() || link.has_unbegun_pull();
         return !link.is_listed;
     });
     waiting_count_.store(listed_.size(), std::memory_order_relaxed);

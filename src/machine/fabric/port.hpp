@@ -147,7 +147,7 @@ public:
     std::uint64_t repeated() const { return repeated_.load(std::memory_order_relaxed); }
 
 private:
-    bool send_old_batches(bool& is_refused);
+    bool send_old_batches(bool& needs_provider);
     /// A message of the rank to itself.
     struct own_message {
         std::uint16_t kind;
@@ -194,6 +194,10 @@ private:
     void queue_batch(class_account& account, bool is_reply);
     bool post_or_queue(std::uint32_t peer, const outgoing_frame& frame, counter* completion);
     void post_parts(std::uint32_t peer, const message_request& request, std::size_t begun_bytes);
+    bool may_lend(const message_request& request) const;
+    bool post_lent(detail::rank_context& context, const message_request& request);
+    lent_buffer* lend_data(detail::rank_context& context, const message_request& request);
+    void take_back_lent(peer_link& link);
     void flush(std::uint32_t peer, peer_link& link);
     void send_account(std::uint32_t peer, peer_link& link);
     void look_after(std::uint32_t peer, peer_link& link);
@@ -229,6 +233,10 @@ private:
                       std::span<const std::byte> following);
     void take_part(detail::rank_context& server, const frame_head& head,
                    std::span<const std::byte> following);
+    void take_lent(const frame_head& head, std::span<const std::byte> following);
+    void begin_pull(std::uint32_t peer, peer_link& link, class_account& account);
+    void end_pull(detail::rank_context& server, message_pull& pull, bool has_failed);
+    void forget_pull(class_account& account);
     void take_batch(detail::rank_context& server, const frame_head& head,
                     std::span<const std::byte> following);
     void hear(detail::rank_context& server, peer_link& link, const frame_head& head);
@@ -259,6 +267,8 @@ private:
     std::vector<std::uint32_t> known_;   ///< peers that have a link
     std::vector<std::uint32_t> listed_;  ///< peers that the next poll looks after
     std::vector<std::unique_ptr<batch_room>> spare_rooms_;
+    lent_buffers lent_;             ///< to others
+    lent_buffers landings_;         ///< of what others have lent
     std::uint32_t batch_time_ = 0;  ///< calls of `send_old_batches`
     meters::sent_messages sent_;    // others read it, too
     std::deque<own_message> own_messages_;

@@ -71,6 +71,7 @@ bool port::bury(detail::rank_context& server, std::uint32_t peer) {
 void port::drop_unsent(detail::rank_context& server, std::uint32_t peer,
                        const outgoing_frame& frame, std::span<counter* const> completions) {
     for (counter* const completion : completions) around_.deaths->lose(peer, completion);
+    if (frame.lent != nullptr) lent_.give_back(frame.lent);
     const auto drop = [&](const frame_head& head) {
         around_.deaths->drop();
         const std::uint64_t ticket = ticket_of(head);
@@ -89,7 +90,9 @@ void port::drop_unsent(detail::rank_context& server, std::uint32_t peer,
 void port::close_link(detail::rank_context& server, std::uint32_t peer, peer_link& link) {
     for (class_account& account : link.classes) {
         for (const waiting_frame& frame : std::exchange(account.queue, {})) {
-            drop_unsent(server, peer, {frame.head, frame.following}, frame.completions);
+            drop_unsent(server, peer,
+                        {.head = frame.head, .first = frame.following, .lent = frame.lent},
+                        frame.completions);
         }
         if (!account.batch.is_empty()) {
             const open_batch& batch = account.batch;
@@ -101,9 +104,11 @@ void port::close_link(detail::rank_context& server, std::uint32_t peer, peer_lin
         account.acked = account.wanted = account.asking = account.moving = account.sent;
         early_count_.fetch_sub(account.early.size(), std::memory_order_relaxed);
         account.early.clear();
+        forget_pull(account);
         account.is_in_message = false;
         account.message_data = {};
     }
+    take_back_lent(link);
     for (const auto& [number, counted] : std::exchange(link.completions, {})) {
         around_.deaths->lose(peer, counted);
     }

@@ -48,7 +48,7 @@ void port::await_overtaken(detail::rank_context& context, std::uint32_t peer, bo
 /// @param after the frame that comes next, or null.
 void port::begin_move(detail::rank_context& context, memory_move move, const outgoing_frame* after,
                       counter* completion) {
-    auto& what = *static_cast<pending_operation*>(move.what);
+    auto& what = static_cast<pending_operation&>(*move.what);
     bool has_begun = false;
     // Another thread of the rank may send what the move must not overtake, so it looks again.
     const auto attempt = [&] {
@@ -138,13 +138,16 @@ void port::start_read(detail::rank_context& context, const long_transfer& what,
 }
 
 void port::end_move(detail::rank_context& server, const endpoint_event& event) {
+    const bool has_failed = event.what == endpoint_event::kind::failed;
+    if (event.moved->is_pull) {
+        return end_pull(server, static_cast<message_pull&>(*event.moved), has_failed);
+    }
     {
         const std::lock_guard lock(mutex_);
         peer_link& link = *links_[event.peer];
         --(event.is_read ? link.reads : link.writes);
     }
-    operations_.end_move(server, *static_cast<pending_operation*>(event.moved),
-                         event.what == endpoint_event::kind::failed);
+    operations_.end_move(server, static_cast<pending_operation&>(*event.moved), has_failed);
 }
 
 std::uint64_t await_operation(detail::rank_context& context, operation_table& table,

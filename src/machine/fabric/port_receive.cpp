@@ -130,6 +130,7 @@ void port::receive(detail::rank_context& server, std::span<const std::byte> fram
     }
     if (!is_taken) {
         take(server, head, frame.subspan(sizeof head));
+        if (account.is_pulling) return;  // it is taken when its data are there
         note_taken(server, head.origin, head);
     }
     take_early(server, *links_[head.origin], account);
@@ -147,6 +148,7 @@ void port::take_early(detail::rank_context& server, peer_link& link, class_accou
         const auto next = account.early.extract(found);
         early_count_.fetch_sub(1, std::memory_order_relaxed);
         take(server, head, std::span<const std::byte>(next.mapped()).subspan(sizeof head));
+        if (account.is_pulling) return;
         note_taken(server, head.origin, head);
     }
 }
@@ -166,6 +168,7 @@ void port::count_completions(detail::rank_context& server, peer_link& link) {
         detail::count_together(server, counter_access::word(*waiting.front().second));
         waiting.pop_front();
     }
+    take_back_lent(link);
 }
 
 /// @pre the lock is held.
@@ -191,6 +194,7 @@ void port::take(detail::rank_context& server, const frame_head& head,
         case frame_kind::atomic: return take_atomic(head);
         case frame_kind::message: return take_message(server, head, following);
         case frame_kind::message_part: return take_part(server, head, following);
+        case frame_kind::lent_message: return take_lent(head, following);
         case frame_kind::batch: return take_batch(server, head, following);
         case frame_kind::get_answer:
             if (operations_.take_answer(server, head.operands[0], head.origin, following)) return;

@@ -23,8 +23,7 @@ bool joins_batch(const class_account& account, const outgoing_frame& frame) {
 
 /// What a handler did is visible to who has its reply: what it has put there is to leave before.
 bool follows_requests(peer_link& link, const outgoing_frame& frame) {
-    return frame.head.kind == frame_kind::message && frame.head.is_reply() &&
-           link.requests().has_waiting();
+    return frame.head.may_follow() && link.requests().has_waiting();
 }
 
 /// Of a number that others read meanwhile. @pre the port's lock is held.
@@ -38,8 +37,8 @@ void count_up(std::atomic<std::uint64_t>& number) {
 /// A copy of a frame that cannot leave now.
 waiting_frame kept(const outgoing_frame& frame, const frame_needs& needs,
                    std::span<counter* const> completions, bool follows_requests) {
-    waiting_frame copy{
-        frame.head, {}, needs, {completions.begin(), completions.end()}, follows_requests};
+    waiting_frame copy{frame.head,       {},        needs, {completions.begin(), completions.end()},
+                       follows_requests, frame.lent};
     copy.following.reserve(frame.first.size() + frame.second.size());
     copy.following.insert(copy.following.end(), frame.first.begin(), frame.first.end());
     copy.following.insert(copy.following.end(), frame.second.begin(), frame.second.end());
@@ -126,7 +125,7 @@ bool port::try_send_waiting(std::uint32_t peer, peer_link& link, frame_class whi
     for (; !account.queue.empty(); account.queue.pop_front()) {
         const waiting_frame& next = account.queue.front();
         if (next.follows_requests && !push_requests(peer, link)) return false;
-        const outgoing_frame frame{next.head, next.following};
+        const outgoing_frame frame{.head = next.head, .first = next.following, .lent = next.lent};
         if (!try_send(peer, link, frame, next.needs, next.completions, is_pushed)) return false;
     }
     return try_send_batch(peer, link, which, is_pushed);
@@ -148,7 +147,8 @@ bool port::try_send(std::uint32_t peer, peer_link& link, const outgoing_frame& f
     head.bytes = static_cast<std::uint32_t>(frame.first.size() + frame.second.size());
     if (head.may_follow()) head.follows = link.requests().sent;
     const bool asks_at_once = link.asks_at_once && has_reached(account.acked, account.sent);
-    if (!completions.empty() || (asks_at_once && needs.account)) head.flags |= asks_flag;
+    const bool is_awaited = !completions.empty() || frame.lent != nullptr;
+    if (is_awaited || (asks_at_once && needs.account)) head.flags |= asks_flag;
     link.tell(head);
     std::string why;
     // Peers that do not listen may have them all.
@@ -171,6 +171,7 @@ bool port::try_send(std::uint32_t peer, peer_link& link, const outgoing_frame& f
     for (counter* const completion : completions) {
         link.completions.emplace_back(head.number, completion);
     }
+    if (frame.lent != nullptr) account.lent.emplace_back(head.number, frame.lent);
     return true;
 }
 
@@ -189,6 +190,7 @@ bool port::post_or_queue(std::uint32_t peer, const outgoing_frame& frame, counte
     if (is_dead(peer)) {
         around_.deaths->drop();
         around_.deaths->lose(peer, completion);
+        if (frame.lent != nullptr) lent_.give_back(frame.lent);
         return true;
     }
     peer_link& link = link_to(peer);
@@ -235,19 +237,19 @@ void port::flush(std::uint32_t peer, peer_link& link) {
 }
 
 bool port::send_old_batches() {
-    bool is_refused = false;
-    const bool has_open = send_old_batches(is_refused);
+    bool needs_provider = false;
+    const bool has_open = send_old_batches(needs_provider);
     // A connection comes about only while somebody looks at the network, and the rank may compute.
     // As in `serve` [fabric.served]
-    if (is_refused && !serving_.test_and_set(std::memory_order_acquire)) {
+    if (needs_provider && !serving_.test_and_set(std::memory_order_acquire)) {
         around_.end.drive();
         serving_.clear(std::memory_order_release);  // [fabric.served]
     }
     return has_open;
 }
 
-/// @param is_refused set if an old one could not leave.
-bool port::send_old_batches(bool& is_refused) {
+/// @param needs_provider set if an old one could not leave, or others read memory of this rank.
+bool port::send_old_batches(bool& needs_provider) {
     const std::lock_guard lock(mutex_);
     bool has_open = false;
     for (const std::uint32_t peer : listed_) {
@@ -262,12 +264,15 @@ bool port::send_old_batches(bool& is_refused) {
             }
             // Other peers may have taken the buffers that there were when it was begun.
             if (!around_.end.has_buffer()) around_.end.replace_buffers(1);
-            if (!try_send_waiting(peer, link, which)) is_refused = true;
+            if (!try_send_waiting(peer, link, which)) needs_provider = true;
             has_open |= !account.batch.is_empty();
         }
     }
     ++batch_time_;
-    return has_open;
+    // Who reads what is lent needs the provider of this rank, which may compute.
+    if (!lent_.are_lent()) return has_open;
+    needs_provider = true;
+    return true;
 }
 
 }  // namespace selion::machine::fabric

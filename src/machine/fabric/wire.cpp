@@ -52,10 +52,20 @@ frame_fault check_message(const frame_head& head, const frame_bounds& bounds) {
     return fits ? frame_fault::none : frame_fault::length;
 }
 
+frame_fault check_lent(const frame_head& head, const frame_bounds& bounds) {
+    const std::uint64_t arguments = head.operands[2];
+    const bool fits = arguments <= detail::most_argument_bytes &&
+                      arguments % sizeof(std::uint64_t) == 0 &&
+                      head.bytes == arguments + sizeof(lent_place) && head.operands[1] != 0 &&
+                      head.operands[1] <= bounds.most_message_bytes;
+    return fits ? frame_fault::none : frame_fault::length;
+}
+
 bool has_class_of_kind(const frame_head& head) {
     switch (head.kind) {
         case frame_kind::message:
         case frame_kind::message_part:
+        case frame_kind::lent_message:
         case frame_kind::batch: return true;
         case frame_kind::get_answer:
         case frame_kind::atomic_answer: return head.is_reply();
@@ -69,6 +79,7 @@ frame_fault check_body(const frame_head& head, const frame_bounds& bounds) {
         case frame_kind::get: return check_get(head, bounds);
         case frame_kind::atomic: return check_atomic(head, bounds);
         case frame_kind::message: return check_message(head, bounds);
+        case frame_kind::lent_message: return check_lent(head, bounds);
         case frame_kind::get_answer: return frame_fault::none;
         case frame_kind::message_part:
         case frame_kind::batch: return head.bytes != 0 ? frame_fault::none : frame_fault::length;

@@ -26,6 +26,7 @@ enum class frame_kind : std::uint8_t {
     atomic_answer,
     message,
     message_part,
+    lent_message,
     batch,
 };
 
@@ -58,7 +59,8 @@ struct frame_head {
     bool is_batched() const { return (flags & batched_flag) != 0; }
     /// Whether what a handler has put is to be there before it: its answer tells of that.
     bool may_follow() const {
-        return is_reply() && (kind == frame_kind::message || kind == frame_kind::batch);
+        return is_reply() && (kind == frame_kind::message || kind == frame_kind::lent_message ||
+                              kind == frame_kind::batch);
     }
     bool asks() const { return (flags & asks_flag) != 0; }
     detail::signal_update update(std::uint64_t amount) const {
@@ -70,13 +72,22 @@ static_assert(sizeof(frame_head) == 72);
 /// Bytes that can follow a head.
 inline constexpr std::size_t most_following = frame_bytes - sizeof(frame_head);
 
+struct lent_buffer;
+
 /// A frame that is about to be sent: what follows the head comes in two pieces.
 struct outgoing_frame {
     frame_head head;
     std::span<const std::byte> first = {};
     std::span<const std::byte> second = {};
-    bool is_fleeting = false;  ///< see `detail::put_request`
-    bool is_patient = false;   ///< likewise
+    lent_buffer* lent = nullptr;  ///< has the data of a lent message until it is taken
+    bool is_fleeting = false;     ///< see `detail::put_request`
+    bool is_patient = false;      ///< likewise
+};
+
+/// Where the data of a lent message are, behind its arguments.
+struct lent_place {
+    std::uint64_t key;
+    std::uint64_t offset;
 };
 
 /// What an atomic is, in `frame_head::detail`.

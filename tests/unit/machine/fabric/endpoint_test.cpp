@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "machine/fabric/operations.hpp"
+
 namespace selion::machine::fabric {
 namespace {
 
@@ -58,7 +60,7 @@ public:
             if (goes_on) last = steady_clock::now();
         }
     }
-    bool start_read(void* what) {
+    bool start_read(move_owner* what) {
         return from().try_move({.to = address,
                                 .peer = 1,
                                 .key = key,
@@ -83,7 +85,7 @@ TEST(endpoint, a_read_that_has_not_left_when_its_peer_goes_fails_as_what_it_is) 
     if (both == nullptr) GTEST_SKIP() << "there is no provider 'net' that moves memory";
     both->connect();
     both->fill();
-    int what = 0;
+    move_owner what;
     ASSERT_TRUE(both->start_read(&what)) << both->why;
     both->ends[1].reset();
     bool has_failed = false;

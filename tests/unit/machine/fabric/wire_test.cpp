@@ -125,8 +125,21 @@ TEST(wire, lengths_of_messages_agree) {
     EXPECT_EQ(fault_of(head, 10), frame_fault::length);
 }
 
+TEST(wire, a_lent_message_tells_where_its_data_are) {
+    frame_head head = head_of(frame_kind::lent_message, is_reply_flag);
+    head.operands[1] = bounds.most_message_bytes;
+    head.operands[2] = 16;
+    EXPECT_EQ(fault_of(head, 16 + sizeof(lent_place)), frame_fault::none);
+    EXPECT_EQ(fault_of(head, 16), frame_fault::length);
+    EXPECT_EQ(fault_of(head, 17 + sizeof(lent_place)), frame_fault::length);
+    head.operands[1] = bounds.most_message_bytes + 1;
+    EXPECT_EQ(fault_of(head, 16 + sizeof(lent_place)), frame_fault::length);
+    head.operands[1] = 0;
+    EXPECT_EQ(fault_of(head, 16 + sizeof(lent_place)), frame_fault::length);
+}
+
 TEST(wire, kinds_and_flags_that_do_not_exist_are_refused) {
-    EXPECT_EQ(fault_of(head_of(static_cast<frame_kind>(9))), frame_fault::kind);
+    EXPECT_EQ(fault_of(head_of(static_cast<frame_kind>(10))), frame_fault::kind);
     EXPECT_EQ(fault_of(head_of(frame_kind::account, 8)), frame_fault::kind);
     EXPECT_EQ(fault_of(head_of(frame_kind::put, is_reply_flag)), frame_fault::kind);
     EXPECT_EQ(fault_of(head_of(frame_kind::atomic_answer)), frame_fault::kind);
