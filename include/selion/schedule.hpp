@@ -38,6 +38,7 @@ enum class schedule_algorithm {
     dissemination,  ///< everybody to ranks 1, 2, … radix - 1 times a power of `radix` away
     recursive_doubling,  ///< pairs, pairs of pairs, …
     recursive_halving,   ///< the same the other way: what is sent gets shorter
+    vector_halving,      ///< likewise, but neighbours first, so that sums stay in order
     ring,                ///< everybody to the next, with a part of the data
     scatter_ring,        ///< scattered over a tree, and then round a ring
     bruck,               ///< few messages that carry what belongs to others

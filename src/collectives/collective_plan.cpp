@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "collectives/call_shape.hpp"
 #include "collectives/team_block.hpp"
@@ -77,19 +78,35 @@ std::size_t size_of(const rank_schedule& schedule) {
     return messages;
 }
 
-constexpr collective_choice in_pairs{collective_way::messages,
-                                     {.algorithm = schedule_algorithm::recursive_doubling}};
-
 /// Where each member is alone on its host, pairs and pairs of pairs take half as many messages one
 /// after the other as a tree, which goes up and down. Longer vectors do better in parts that follow
-/// each other along the tree, and a few bytes as letters.
-bool goes_in_pairs(const team_members& members, const detail::block_call& call) {
+/// each other along the tree, and a few bytes as letters. But where the network moves long messages
+/// by itself, whole vectors do best; long ones of many members in halves, of which each adds a
+/// part.
+/// @return flat: neither.
+schedule_algorithm pairs_for(const team_members& members, const detail::block_call& call) {
     constexpr std::size_t shortest = 64;
     constexpr std::size_t longest = 8 * 1024;
+    constexpr std::size_t shortest_moved = 32 * 1024;
+    constexpr std::size_t shortest_halved = 1024 * 1024;  // of all members
     const std::size_t bytes = call.block_bytes();
-    return call.what == all_reduce && bytes >= shortest && bytes <= longest &&
-           members.context().host->description().kind == "fabric" && !members.has_levels() &&
-           keeps_association(call.what, in_pairs, members.count());
+    if (bytes >= shortest && bytes <= longest) return schedule_algorithm::recursive_doubling;
+    if (bytes < shortest_moved || !members.context().transport->moves_long_messages()) {
+        return schedule_algorithm::flat;
+    }
+    const bool halves = members.count() > 2 && bytes >= shortest_halved / members.count();
+    return halves ? schedule_algorithm::vector_halving : schedule_algorithm::recursive_doubling;
+}
+
+std::optional<collective_choice> in_pairs(const team_members& members,
+                                          const detail::block_call& call) {
+    const bool is_possible = call.what == all_reduce && !members.has_levels() &&
+                             members.context().host->description().kind == "fabric";
+    if (!is_possible) return std::nullopt;
+    const collective_choice made{collective_way::messages, {.algorithm = pairs_for(members, call)}};
+    const bool is_worth_it = made.schedule.algorithm != schedule_algorithm::flat &&
+                             keeps_association(call.what, made, members.count());
+    return is_worth_it ? std::optional(made) : std::nullopt;
 }
 
 /// Long vectors go in segments, few enough that messages do not cost more than they save.
@@ -172,7 +189,7 @@ collective_choice plan(const team_members& members, const detail::block_call& ca
     }
     if (can(collective_way::slots)) return {collective_way::slots, {}};
     if (can(collective_way::nodes)) return {collective_way::nodes, {}};
-    return goes_in_pairs(members, call) ? in_pairs : usual_messages(call);
+    return in_pairs(members, call).value_or(usual_messages(call));
 }
 
 const rank_schedule& schedule_store::of(const detail::block_call& call,

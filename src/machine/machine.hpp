@@ -193,6 +193,9 @@ public:
                           const void* data, std::size_t bytes) const = 0;
     /// Most bytes of data that a message can carry which are not lent.
     virtual std::uint64_t most_message_bytes() const = 0;
+    /// Whether long messages between hosts cost their ranks little more than long puts: the same at
+    /// all ranks.
+    virtual bool moves_long_messages() const { return false; }
     /// Serves what has come for the calling rank. @return whether anything had.
     virtual bool poll(detail::rank_context& context) = 0;
     /// Whether messages of the rank's handlers wait for room where they go; they leave in `poll`.

@@ -219,6 +219,8 @@ def explanation(request: Request) -> str:
         ("binary", "scan"): "the last rank of pairs, of pairs of pairs, …, and back down",
         ("binary", "exscan"): "the last rank of pairs, of pairs of pairs, …, and back down",
         ("recursive_halving", "all_reduce"): "pairs swap halves, quarters, …, and the same back",
+        ("vector_halving", "all_reduce"):
+            "neighbours swap halves, pairs of them quarters, …, and the same back",
         ("ring", "all_reduce"): "everybody to the next, a part at a time, twice round",
     }
     trees = {

@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 11> collective_names{
     "barrier", "broadcast", "reduce",     "all_reduce", "reduce_scatter", "scan",
     "exscan",  "gather",    "all_gather", "scatter",    "exchange"};
 
-constexpr std::array<std::string_view, 18> algorithm_names{"flat",
+constexpr std::array<std::string_view, 19> algorithm_names{"flat",
                                                            "k_nomial",
                                                            "binary",
                                                            "chain",
@@ -33,6 +33,7 @@ constexpr std::array<std::string_view, 18> algorithm_names{"flat",
                                                            "dissemination",
                                                            "recursive_doubling",
                                                            "recursive_halving",
+                                                           "vector_halving",
                                                            "ring",
                                                            "scatter_ring",
                                                            "bruck",
@@ -98,6 +99,7 @@ std::span<const way> ways_of(collective_kind collective) {
                                             {mesh, make_mesh_schedule},
                                             {recursive_doubling, make_doubling_schedule},
                                             {recursive_halving, make_doubling_schedule},
+                                            {vector_halving, make_doubling_schedule},
                                             {ring, make_ring_schedule},
                                             {pairwise, make_pairwise_schedule}};
     static constexpr way of_reduce_scatter[] = {{flat, tree},

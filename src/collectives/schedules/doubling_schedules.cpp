@@ -86,6 +86,57 @@ void append_doubling_gather(rank_schedule& own, const participants& who) {
     }
 }
 
+/// What the last swap of halves has left to a participant, of as many blocks as there are: swapped
+/// with the neighbour first, so that what is combined are always neighbours in number.
+class halved_vector {
+public:
+    explicit halved_vector(std::uint32_t count) : own_{0, count} {}
+
+    /// @param keeps_upper which half. @return the other one.
+    block_range halve(bool keeps_upper) {
+        own_.count /= 2;
+        block_range other = own_;
+        (keeps_upper ? own_ : other).first += own_.count;
+        return other;
+    }
+    /// What its partner has kept.
+    block_range other() const { return {own_.first ^ own_.count, own_.count}; }
+    void join() {
+        own_.first &= ~own_.count;
+        own_.count *= 2;
+    }
+    block_range own() const { return own_; }
+
+private:
+    block_range own_;
+};
+
+void append_vector_halving(rank_schedule& own, const participants& who) {
+    halved_vector vector(who.count());
+    for (std::uint32_t distance = 1; distance < who.count(); distance *= 2) {
+        const std::uint32_t partner = who.own() ^ distance;
+        const block_range given = vector.halve((who.own() & distance) != 0);
+        append_swap(own, {who.rank_of(partner), {given}, action_from(who.own(), partner)},
+                    {who.rank_of(partner), {vector.own()}, action_from(partner, who.own())});
+    }
+    for (std::uint32_t distance = who.count() / 2; distance != 0; distance /= 2) {
+        const std::uint32_t partner = who.rank_of(who.own() ^ distance);
+        append_swap(own, {partner, {vector.own()}}, {partner, {vector.other()}});
+        vector.join();
+    }
+}
+
+/// All halve their vectors.
+rank_schedule make_vector_halving(const schedule_request& request, std::uint32_t rank) {
+    const participants who(request.ranks, rank);
+    const block_range all{0, who.count()};
+    rank_schedule own{all.count, {}};
+    append_fold(own, who, all, block_action::combine_after);
+    if (who.takes_part()) append_vector_halving(own, who);
+    append_unfold(own, who, {all});
+    return own;
+}
+
 rank_schedule make_reduction(const schedule_request& request, std::uint32_t rank) {
     const participants who(request.ranks, rank);
     const bool halves = request.algorithm == schedule_algorithm::recursive_halving;
@@ -119,8 +170,10 @@ rank_schedule make_all_gather(const schedule_request& request, std::uint32_t ran
 }  // namespace
 
 rank_schedule make_doubling_schedule(const schedule_request& request, std::uint32_t rank) {
-    return request.collective == collective_kind::all_gather ? make_all_gather(request, rank)
-                                                             : make_reduction(request, rank);
+    if (request.collective == collective_kind::all_gather) return make_all_gather(request, rank);
+    return request.algorithm == schedule_algorithm::vector_halving
+               ? make_vector_halving(request, rank)
+               : make_reduction(request, rank);
 }
 
 }  // namespace selion::collectives

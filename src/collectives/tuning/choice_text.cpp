@@ -128,7 +128,8 @@ bool keeps_association(collective_kind what, const collective_choice& choice,
     switch (what) {
         case collective_kind::all_reduce:
             return is_binomial(schedule) ||
-                   (schedule.algorithm == schedule_algorithm::recursive_doubling &&
+                   ((schedule.algorithm == schedule_algorithm::recursive_doubling ||
+                     schedule.algorithm == schedule_algorithm::vector_halving) &&
                     are_pairs_in_order(members));
         case collective_kind::reduce:
         case collective_kind::reduce_scatter: return is_binomial(schedule);

@@ -95,6 +95,7 @@ public:
                   std::size_t bytes) const override {
         return goes_by_memory(target) && reach_.office->can_lend(target, data, bytes);
     }
+    bool moves_long_messages() const override { return port_.has_moves(); }
     std::uint64_t most_message_bytes() const override { return reach_.most_message_bytes; }
     bool poll(detail::rank_context& context) override {
         return !context.own.in_handler && reach_.place.serve(context);

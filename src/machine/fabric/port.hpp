@@ -89,6 +89,8 @@ public:
     void note_sent(meters::sent_kind kind, std::size_t bytes);
     /// What has been noted; other threads may count meanwhile.
     const meters::sent_messages& sent() const { return sent_; }
+    /// Whether the provider moves memory, for whom it is offered.
+    bool has_moves() const { return around_.end.can_move(); }
     /// Whether the provider moves so many bytes to or from the peer by itself.
     bool can_move(std::uint32_t peer, std::size_t bytes);
     /// How many pieces a read has.

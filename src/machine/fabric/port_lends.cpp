@@ -15,7 +15,7 @@ constexpr std::size_t least_lent = 32 * 1024;
 }  // namespace
 
 bool port::may_lend(const message_request& request) const {
-    return request.bytes >= least_lent && around_.end.can_move() && around_.batch_begun;
+    return request.bytes >= least_lent && has_moves() && around_.batch_begun;
 }
 
 /// A copy of a message's data, for its target to read. Who may wait does so until there is room.
