@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Blocks and lists of pieces, to and from every rank.
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <numeric>
 
 #include "conformance/memory_parts.hpp"
@@ -178,6 +180,70 @@ SPMD_TEST(strided, a_list_that_is_got_is_here_whatever_its_last_piece) {
     test.equal(missing, 0u);
     test.equal(short_piece[0], 5000u * from + 7);
     world.barrier();
+}
+
+/// A mirrored face of a box, whose rows are one element, there and back.
+template <class Element>
+void move_a_face(spmd::test_run& test, selion::world& world) {
+    constexpr std::size_t length = 5;
+    const auto element = [](std::size_t number, std::uint32_t rank) {
+        Element made{};
+        std::memset(&made, static_cast<int>(number + 16 * rank + 1), sizeof made);
+        return made;
+    };
+    const auto same = [](const Element& a, const Element& b) {
+        return std::memcmp(&a, &b, sizeof a) == 0;
+    };
+    spmd::symmetric_array<Element> box(world, length * length * length);
+    std::memset(static_cast<void*>(box.mine()), 0, length * length * length * sizeof(Element));
+    world.barrier();
+    std::vector<Element> own;
+    for (std::size_t i = 0; i < 6; ++i) own.push_back(element(i, world.rank()));
+    // Element (2 - i, 3 - j) of the face at x = 4 is own[2 * i + j].
+    const std::array<selion::stride, 2> there{
+        selion::stride{.count = 2, .target = -std::ptrdiff_t{length}, .source = 1},
+        selion::stride{.count = 3, .target = -std::ptrdiff_t{length * length}, .source = 2}};
+    const auto first = static_cast<std::ptrdiff_t>((2 * length + 3) * length + 4);
+    const selion::rank_id to = test.neighbour();
+    selion::counter done;
+    selion::put_strided(box.at(to) + first, own.data(), 1, there, {.completion = &done});
+    done.wait(1);
+    world.barrier();
+    std::size_t filled = 0;
+    for (std::size_t i = 0; i < length * length * length; ++i) {
+        filled += same(box.mine()[i], Element{}) ? 0 : 1;
+    }
+    test.equal(filled, std::size_t{6});
+    for (std::size_t i = 0; i < 3; ++i) {
+        for (std::size_t j = 0; j < 2; ++j) {
+            test.that(same(box.mine()[((2 - i) * length + 3 - j) * length + 4],
+                           element(2 * i + j, test.neighbour_before())),
+                      "each element is in its place");
+        }
+    }
+    const std::array<selion::stride, 2> back{
+        selion::stride{.count = 2, .target = 1, .source = -std::ptrdiff_t{length}},
+        selion::stride{.count = 3, .target = 2, .source = -std::ptrdiff_t{length * length}}};
+    std::vector<Element> returned(6);
+    selion::get_strided(returned.data(), box.at(to) + first, 1, back);
+    test.that(std::ranges::equal(returned, own, same), "what was put comes back");
+    world.barrier();
+}
+
+struct triple {
+    std::uint64_t words[3];
+};
+struct pair_of_words {
+    std::uint64_t words[2];
+};
+
+SPMD_TEST(strided, rows_of_one_element_of_any_size) {
+    move_a_face<std::uint8_t>(test, world);
+    move_a_face<std::uint16_t>(test, world);
+    move_a_face<float>(test, world);
+    move_a_face<double>(test, world);
+    move_a_face<pair_of_words>(test, world);
+    move_a_face<triple>(test, world);
 }
 
 SPMD_TEST(strided, a_list_of_no_pieces_counts) {
