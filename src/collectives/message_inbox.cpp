@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "machine/death_list.hpp"
 #include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/counter.hpp"
@@ -96,11 +97,19 @@ void message_inbox::add(const detail::incoming_message& from) {
                                 .call = header.call,
                                 .next = nullptr};
     if (come->bytes != 0) std::memcpy(come->data.data(), from.about.data.data(), come->bytes);
+    note_call(*detail::current_context, *come);
     come->next = added_.load(std::memory_order_relaxed);
     // release: the part, for who takes the list [inbox.added]
     while (!added_.compare_exchange_weak(come->next, come, std::memory_order_release,
                                          std::memory_order_relaxed)) {
     }
+}
+
+void message_inbox::note_call(detail::rank_context& context, const part& come) {
+    const std::uint64_t name = come.name.collective.team;
+    if (context.deaths == nullptr || (name & is_roll_call) == 0) return;
+    context.deaths->note_call(come.name.sender, name);
+    detail::word_add(context, context.deaths->calls(), 1);
 }
 
 /// What handlers have added, the first one first.

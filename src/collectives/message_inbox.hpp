@@ -27,6 +27,10 @@ struct collective_name {
     auto operator<=>(const collective_name&) const = default;
 };
 
+/// Of names of teams: none is that of a team, but of a set of dead ranks, under which those who
+/// live look for each other.
+inline constexpr std::uint64_t is_roll_call = std::uint64_t{1} << 63;
+
 /// Which message of a collective. A rank's messages to another within one collective come in the
 /// order in which they were sent.
 struct message_name {
@@ -115,6 +119,7 @@ private:
     };
 
     static void receive(detail::delivery& here);
+    static void note_call(detail::rank_context& context, const part& come);
     void sort_in(part& come);
 
     std::atomic<part*> added_ = nullptr;                    ///< the last one first

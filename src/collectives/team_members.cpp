@@ -50,6 +50,13 @@ std::optional<std::uint32_t> team_members::first_dead(const machine::death_list&
     return std::nullopt;
 }
 
+bool team_members::have_left(const machine::death_list& deaths) const {
+    for (std::uint32_t member = 0; member < count_; ++member) {
+        if (deaths.has_called(world_rank(member))) return true;
+    }
+    return false;
+}
+
 std::vector<std::uint32_t> team_members::mapped() const {
     std::vector<std::uint32_t> all;
     for (std::uint32_t member = 0; member < count_; ++member) {

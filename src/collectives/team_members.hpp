@@ -46,6 +46,7 @@ public:
         return *reinterpret_cast<team_block*>(detail::mapped_address(context_, address(member, 0)));
     }
     std::optional<std::uint32_t> first_dead(const machine::death_list& deaths) const override;
+    bool have_left(const machine::death_list& deaths) const override;
     /// A name that no other team of the job ever has: 0 for the team of all.
     std::uint64_t name() const { return name_; }
 

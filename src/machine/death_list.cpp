@@ -57,6 +57,16 @@ std::uint32_t death_list::told_rank(std::uint64_t number) const {
     return in_order_[number];
 }
 
+void death_list::note_call(std::uint32_t rank, std::uint64_t set) {
+    called_under_[rank].store(set, std::memory_order_relaxed);
+}
+
+void death_list::forget_calls(std::uint64_t set) {
+    for (std::atomic<std::uint64_t>& one : called_under_) {
+        if (one.load(std::memory_order_relaxed) == set) one.store(0, std::memory_order_relaxed);
+    }
+}
+
 void death_list::lose(std::uint32_t rank, counter* counted) {
     if (counted == nullptr) return;
     const std::lock_guard lock(mutex_);

@@ -44,7 +44,7 @@ struct awaited_answer {
 /// when what was under way to it has been settled.
 class death_list {
 public:
-    explicit death_list(std::uint32_t ranks) : is_dead_(ranks) {}
+    explicit death_list(std::uint32_t ranks) : is_dead_(ranks), called_under_(ranks) {}
 
     /// From now on the rank is dead. @return whether that is new.
     bool declare(std::uint32_t rank);
@@ -83,6 +83,17 @@ public:
     /// All that a rank owes; nothing is expected of it any more.
     std::vector<awaited_answer> take_expected(std::uint32_t rank);
 
+    /// A rank looks for those who live, under the name of a set of the dead: it takes part in
+    /// nothing else until they come.
+    void note_call(std::uint32_t rank, std::uint64_t set);
+    bool has_called(std::uint32_t rank) const {
+        return called_under_[rank].load(std::memory_order_relaxed) != 0;
+    }
+    /// They have come together under that name.
+    void forget_calls(std::uint64_t set);
+    /// Grows with each call.
+    detail::shared_word& calls() { return calls_; }
+
     /// What handlers have asked of dead ranks.
     void drop() { dropped_.fetch_add(1, std::memory_order_relaxed); }
     std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
@@ -93,6 +104,8 @@ private:
     std::vector<std::uint32_t> in_order_;
     std::atomic<std::uint32_t> declared_ = 0;
     detail::shared_word told_{};
+    std::vector<std::atomic<std::uint64_t>> called_under_;  ///< of each rank; 0: it has not
+    detail::shared_word calls_{};
     std::multimap<std::uint32_t, counter*> lost_;
     std::multimap<std::uint32_t, awaited_answer> expected_;
     std::atomic<std::uint64_t> dropped_ = 0;

@@ -48,7 +48,10 @@ std::optional<std::uint32_t> death_that_ends(const detail::rank_context& caller,
         }
         case machine::wait_reason::collective:
             if (caller.own.needs == nullptr) return deaths.told_rank(0);
-            return caller.own.needs->first_dead(deaths);
+            if (const auto dead = caller.own.needs->first_dead(deaths)) return dead;
+            // Who has thrown for a death elsewhere waits for the caller in `survivors`.
+            if (caller.own.needs->have_left(deaths)) return deaths.told_rank(told - 1);
+            return std::nullopt;
         default: return std::nullopt;
     }
 }
@@ -94,7 +97,7 @@ void expect_told_acknowledged(const detail::rank_context& caller, std::string_vi
 bool await_among_mortals(detail::rank_context& caller, const machine::wait_request& request) {
     machine::death_list& deaths = *caller.deaths;
     completion_queue& completions = caller.messages->completions;
-    machine::extended_wait either(request);
+    machine::extended_wait until_death(request);
     for (std::uint64_t told = deaths.told();; told = deaths.told()) {
         if (told != 0) machine::take_the_long_way();
         if (request.has_arrived()) return true;
@@ -104,11 +107,12 @@ bool await_among_mortals(detail::rank_context& caller, const machine::wait_reque
             if (acknowledged_by(caller) == told) count_lost(caller, told);
             if (request.has_arrived()) return true;
         }
+        const machine::awaited_word call{&deaths.calls(), detail::word_load(deaths.calls()) + 1};
         if (const auto dead = death_that_ends(caller, request.reason)) {
             throw_rank_dead(caller, *dead, call_of(caller));
         }
-        const bool is_early =
-            completions.await(caller, either.until_also({&deaths.word(), told + 1}));
+        machine::extended_wait or_call(until_death.until_also({&deaths.word(), told + 1}));
+        const bool is_early = completions.await(caller, or_call.until_also(call));
         if (request.has_arrived()) return true;
         if (!is_early) return false;
     }

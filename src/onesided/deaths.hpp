@@ -23,6 +23,8 @@ namespace selion::onesided {
 class needed_ranks {
 public:
     virtual std::optional<std::uint32_t> first_dead(const machine::death_list& deaths) const = 0;
+    /// Whether one of them looks for those who live, and so takes part in nothing else.
+    virtual bool have_left(const machine::death_list& deaths) const = 0;
 
 protected:
     needed_ranks() = default;

@@ -27,7 +27,7 @@ using member_entry = collectives::team_members::entry;
 std::uint64_t name_of_set(const std::vector<std::uint32_t>& dead) {
     std::uint64_t hash = detail::empty_hash;
     for (const std::uint32_t rank : dead) hash = detail::number_hash(rank, hash);
-    return hash | std::uint64_t{1} << 63;
+    return hash | collectives::is_roll_call;
 }
 
 /// One attempt of the living to find each other, given up when one more is dead.
@@ -54,6 +54,7 @@ public:
             return {};
         }
         ++state_.calls_of_survivors[name_.team];
+        context_.deaths->forget_calls(name_.team);
         return all;
     }
     /// How many it leaves out: the first that were declared dead.

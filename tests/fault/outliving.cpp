@@ -4,7 +4,9 @@
 // which calls nothing any more, the first one in the way of that NUMBER; or "meet": rank 0
 // looks for those who live once one victim is dead, the others once all are; or "touch": each
 // survivor hears of the death in its own way, and then wants the victim's memory, which it maps; or
-// "storm": all do everything with everybody, and NUMBER times more once somebody has died.
+// "apart": rank 0 waits in a collective of a team that loses nobody, whose other member has heard
+// of the death and looks for those who live; or "storm": all do everything with everybody, and
+// NUMBER times more once somebody has died.
 
 #include <unistd.h>
 #include <selion/selion.hpp>
@@ -236,6 +238,15 @@ bool meet_apart(selion::world& world, const places& at, std::size_t expected_dea
     return is_right && !dead && living.size() == world.size() - expected_dead;
 }
 
+/// @param half even ranks, or odd ones.
+bool wait_apart(selion::world& world, const places& at, selion::team& half, std::uint32_t victim) {
+    if (world.rank() != 0) return death_in([&] { selion::wait_until(at.never, 1); }) == victim;
+    const auto dead =
+        death_in([&] { static_cast<void>(half.all_reduce(std::uint64_t{1}, selion::plus)); });
+    say("rank 0 hears of rank " + std::to_string(dead.value_or(0)) + "\n");
+    return dead == victim;
+}
+
 /// One round of everything with everybody of a team.
 void storm(selion::team& all, const places& at, std::uint64_t round) {
     std::vector<std::uint64_t> room(round % 8 == 0 ? long_count : 50);
@@ -286,6 +297,7 @@ int main(int argc, char** argv) {
     return selion::run(argc, argv, [&](selion::world& world) {
         const places at{selion::allocate<std::uint64_t>(world, long_count),
                         selion::allocate<selion::signal>(world, 1)};
+        selion::team half = how == "apart" ? world.split(world.rank() % 2) : selion::team(world);
         world.barrier();
         // Whoever has heard this of all knows that nobody is in the barrier any more.
         say("rank " + std::to_string(world.rank()) + " process " + std::to_string(getpid()) + "\n");
@@ -296,6 +308,7 @@ int main(int argc, char** argv) {
         }
         bool is_right = how == "meet"    ? meet_apart(world, at, victims.size())
                         : how == "touch" ? touch_memory(world, at, victims)
+                        : how == "apart" ? wait_apart(world, at, half, victims.front())
                                          : wait_for_victim(world, at, victims, number);
         is_right = go_on(world, at, victims.size()) && is_right;
         say(name_of(world) + (is_right ? "is content\n" : "is not content\n"));

@@ -64,6 +64,17 @@ def test_who_waits_for_a_rank_that_is_killed_has_an_error(how: str, first: int):
 
 
 @pytest.mark.parametrize("how", settings)
+def test_a_collective_whose_members_live_ends_when_one_has_left_it(how: str):
+    with Outliving(4, "apart", "3", **settings[how]) as job:
+        processes = job.processes(4)
+        job.wait_for("^dying$")
+        os.kill(processes[3], signal.SIGKILL)
+        job.wait_for("^rank 0 hears of rank 3$")
+        _expect_end(job, 3)
+    assert not wait_until_gone(processes.values(), soon)
+
+
+@pytest.mark.parametrize("how", settings)
 def test_ranks_that_are_killed_at_any_moment_do_not_hold_up_the_others(how: str):
     dice = random.Random(how)
     for _ in range(2):
