@@ -17,12 +17,14 @@ public:
           cells_(selion::allocate<std::byte>(world, bench::network::long_bytes)),
           number_(selion::allocate<std::uint64_t>(world, 1)),
           called_(selion::allocate<std::uint64_t>(world, 1)),
+          called_long_(selion::allocate<std::uint64_t>(world, 1)),
           arrived_(selion::allocate<selion::signal>(world, 1)),
           messages_(selion::allocate<selion::signal>(world, 1)),
           own_(bench::network::long_bytes * bench::network::long_row) {}
     ~contestant() {
         selion::deallocate(world_, messages_);
         selion::deallocate(world_, arrived_);
+        selion::deallocate(world_, called_long_);
         selion::deallocate(world_, called_);
         selion::deallocate(world_, number_);
         selion::deallocate(world_, cells_);
@@ -47,6 +49,20 @@ public:
         } else {
             while (*called_.local() < calls_) selion::progress();
         }
+    }
+    void long_message() {
+        ++long_calls_;
+        if (rank() == 0) {
+            const std::span<const std::byte> data(own_.data(), bench::network::long_bytes);
+            sum_ = selion::rpc(1, take_long, called_long_.on(1), data).get();
+        } else {
+            while (*called_long_.local() < long_calls_) selion::progress();
+        }
+    }
+    void long_all_reduce() { world_.all_reduce(std::span(numbers_), selion::plus); }
+    void long_exchange() {
+        const std::span all(own_.data(), 2 * bench::network::long_bytes);
+        world_.exchange(std::span<const std::byte>(all), std::span(exchanged_));
     }
     void put(std::size_t bytes) {
         selion::put(cells_.on(1), std::span<const std::byte>(own_.data(), bytes));
@@ -81,6 +97,11 @@ public:
     }
 
 private:
+    static std::uint64_t take_long(selion::global_ptr<std::uint64_t> calls,
+                                   std::span<const std::byte> data) {
+        ++*calls.local();
+        return data.size();
+    }
     static std::uint64_t add_one(selion::global_ptr<std::uint64_t> number) {
         return ++*number.local();
     }
@@ -94,9 +115,13 @@ private:
     selion::global_ptr<std::byte> cells_;
     selion::global_ptr<std::uint64_t> number_;
     selion::global_ptr<std::uint64_t> called_;
+    selion::global_ptr<std::uint64_t> called_long_;
     selion::global_ptr<selion::signal> arrived_;
     selion::global_ptr<selion::signal> messages_;
     std::vector<std::byte> own_;
+    std::vector<std::byte> exchanged_ = std::vector<std::byte>(2 * bench::network::long_bytes);
+    std::vector<double> numbers_ = std::vector<double>(bench::network::long_numbers);
+    std::uint64_t long_calls_ = 0;
     std::uint64_t turn_ = 0;
     std::uint64_t handled_ = 0;  ///< messages
     std::uint64_t calls_ = 0;

@@ -15,6 +15,7 @@
 namespace bench::network {
 
 inline constexpr std::size_t long_bytes = 1 << 20;
+inline constexpr std::size_t long_numbers = long_bytes / sizeof(double);
 inline constexpr int long_row = 16;     ///< transfers of `long_bytes` that are awaited together
 inline constexpr int short_row = 1024;  ///< operations of 8 bytes that are awaited together
 
@@ -82,6 +83,9 @@ void measure_pair(Contestant& who) {
     time_alone(who, "puts of 8 B in a row, each", 4, [&] { who.put_row(8, short_row); }, short_row);
     time_together(
         who, "messages of 8 B in a row, each", 4, [&] { who.message_row(short_row); }, short_row);
+    time_together(who, "message of 1 MiB and an answer", 10, [&] { who.long_message(); });
+    time_together(who, "all_reduce 1 MiB", 10, [&] { who.long_all_reduce(); });
+    time_together(who, "exchange 1 MiB", 10, [&] { who.long_exchange(); });
 }
 
 template <class Contestant>

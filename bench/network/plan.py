@@ -21,7 +21,8 @@ operations = {
     pair: ("message of 8 B, round trip", "rpc of 8 B, round trip", "barrier", "put 8 B, complete",
            "get 8 B", "fetch_add", "put 1 MiB, complete", "get 1 MiB",
            "puts of 1 MiB in a row, each", "gets of 1 MiB in a row, each",
-           "puts of 8 B in a row, each", "messages of 8 B in a row, each"),
+           "puts of 8 B in a row, each", "messages of 8 B in a row, each",
+           "message of 1 MiB and an answer", "all_reduce 1 MiB", "exchange 1 MiB"),
     crowd: ("barrier", "all_reduce 8 B"),
 }
 long_bytes = 1 << 20

@@ -38,6 +38,26 @@ public:
     }
     /// The nearest that MPI has: a message there and one back.
     void call() { ping_pong(); }
+    void long_message() {
+        const int length = static_cast<int>(bench::network::long_bytes);
+        std::uint64_t number = 0;
+        if (rank_ == 0) {
+            MPI_Send(own_.data(), length, MPI_BYTE, 1, 3, MPI_COMM_WORLD);
+            MPI_Recv(&number, 1, MPI_UINT64_T, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Recv(own_.data(), length, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(&number, 1, MPI_UINT64_T, 0, 4, MPI_COMM_WORLD);
+        }
+    }
+    void long_all_reduce() {
+        MPI_Allreduce(MPI_IN_PLACE, numbers_.data(), static_cast<int>(numbers_.size()), MPI_DOUBLE,
+                      MPI_SUM, MPI_COMM_WORLD);
+    }
+    void long_exchange() {
+        const int length = static_cast<int>(bench::network::long_bytes);
+        MPI_Alltoall(own_.data(), length, MPI_BYTE, exchanged_.data(), length, MPI_BYTE,
+                     MPI_COMM_WORLD);
+    }
     void put(std::size_t bytes) { put_row(bytes, 1); }
     void get(std::size_t bytes) { get_row(bytes, 1); }
     void put_row(std::size_t bytes, int count) {
@@ -91,6 +111,8 @@ private:
     int rank_ = 0;
     MPI_Win window_ = MPI_WIN_NULL;
     std::vector<std::byte> own_;
+    std::vector<std::byte> exchanged_ = std::vector<std::byte>(2 * bench::network::long_bytes);
+    std::vector<double> numbers_ = std::vector<double>(bench::network::long_numbers);
 };
 
 }  // namespace
