@@ -64,12 +64,15 @@ private:
         return fmt::format("{}, line {}", made_.file, at.line);
     }
 
-    const toml::table& table_of(const named_node& each) const {
+    /// The table that stands under a heading of its own; null for anything else.
+    static const toml::table* block_of(const named_node& each) {
         const toml::table* const table = each.node->as_table();
-        if (table == nullptr || table->is_inline()) {
-            reject(place(each.at), fmt::format("{} must be a table: [{}]", each.key, each.key));
-        }
-        return *table;
+        return table == nullptr || table->is_inline() ? nullptr : table;
+    }
+
+    const toml::table& table_of(const named_node& each) const {
+        if (const toml::table* const table = block_of(each)) return *table;
+        reject(place(each.at), fmt::format("{} must be a table: [{}]", each.key, each.key));
     }
 
     /// `[operations.put]`, or `[[operations.put]]` for each regime.
@@ -125,12 +128,6 @@ private:
         }
         made.value = plain(*held, each.key, made.place);
         made.text = text_of(made.value);
-        if (made.source.empty() && !std::holds_alternative<std::string>(made.value)) {
-            reject(made.place,
-                   fmt::format("{} has no source; write {} = {{ value = {}, source = \"given: "
-                               "...\" }}, or a source for the whole table",
-                               each.key, each.key, made.text));
-        }
         return made;
     }
 
@@ -174,7 +171,8 @@ private:
             return *word;
         }
         const toml::array* const list = node.as_array();
-        if (list == nullptr || !list->is_homogeneous<std::int64_t>()) {
+        // TOML++ calls no empty list homogeneous.
+        if (list == nullptr || !(list->empty() || list->is_homogeneous<std::int64_t>())) {
             reject(where, fmt::format("{} must be a number, a word, true, false or a list of whole "
                                       "numbers",
                                       key));
@@ -194,8 +192,13 @@ private:
                                 .place = place(each.at)};
             if (const auto target = each.node->value_exact<std::string>()) {
                 made.target = *target;
+            } else if (const toml::table* const choices = block_of(each)) {
+                read_choices(*choices, made);
             } else {
-                read_choices(table_of(each), made);
+                reject(made.place,
+                       fmt::format("option {0} must be another name for a key, such as {0} = "
+                                   "\"network.latency_us\", or a table of words, [options.{0}]",
+                                   made.name));
             }
             made_.options.push_back(std::move(made));
         }
@@ -208,8 +211,15 @@ private:
                 continue;
             }
             written_choice made{.name = std::string(each.key), .changes = {}};
-            const toml::table& changes = table_of(each);
-            read_changes(changes, "", source_of(changes, each.at), made.changes);
+            const toml::table* const changes = block_of(each);
+            if (changes == nullptr) {
+                reject(
+                    place(each.at),
+                    fmt::format("[options.{0}] can have a default and a table for each word; "
+                                "what {1} sets, and a source for it, stands in [options.{0}.{1}]",
+                                into.name, each.key));
+            }
+            read_changes(*changes, "", source_of(*changes, each.at), made.changes);
             into.choices.push_back(std::move(made));
         }
         const auto is_default = [&](const written_choice& choice) {
@@ -221,7 +231,8 @@ private:
         }
     }
 
-    /// `table.key = value`: TOML makes tables of it, and here they become one key again.
+    /// `table.key = value`: TOML makes tables of it, and here they become one key again. The source
+    /// of an inner table is for what stands in it.
     void read_changes(const toml::table& table, const std::string& prefix,
                       const std::string& source, std::vector<written_value>& into) const {
         for (const named_node& each : in_file_order(table)) {
@@ -229,7 +240,8 @@ private:
             const std::string key = prefix + std::string(each.key);
             const toml::table* const inner = each.node->as_table();
             if (inner != nullptr && !inner->contains("value")) {
-                read_changes(*inner, key + ".", source, into);
+                const std::string own = source_of(*inner, each.at);
+                read_changes(*inner, key + ".", own.empty() ? source : own, into);
             } else {
                 into.push_back(read_value({key, each.node, each.at}, source));
             }

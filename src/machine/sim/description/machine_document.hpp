@@ -21,7 +21,7 @@ struct written_value {
     std::string key;  ///< without its table: "latency_us"
     plain_value value;
     std::string text;    ///< as written, for tables
-    std::string source;  ///< its own or its table's
+    std::string source;  ///< its own or its table's; empty: there is none
     std::string place;   ///< "crossbar.toml, line 12", or "option network.latency_us"
 };
 
@@ -58,7 +58,8 @@ struct machine_document {
     std::vector<written_option> options;
 };
 
-/// Reads a file's text. Every number, truth value and list must have a source; words need none.
+/// Reads a file's text. Sources are legal where they stand; whether they must is for who knows the
+/// keys (`check_value`).
 /// @param file as sentences shall name it.
 /// @error bad_argument (thrown) in one sentence with file and line.
 machine_document parse_document(std::string_view text, const std::string& file);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/sim/description/machine_file.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "base/nearest_name.hpp"
 #include "machine/sim/description/machine_reader.hpp"
@@ -17,7 +19,7 @@
 namespace selion::machine::sim {
 namespace {
 
-constexpr std::streamsize most_file_bytes = 1 << 20;
+constexpr std::size_t most_file_bytes = 1 << 20;
 
 machine_model read(std::string_view text, const std::string& file, const option_map& options) {
     machine_document document = parse_document(text, file);
@@ -38,18 +40,55 @@ machine_model read(std::string_view text, const std::string& file, const option_
                        base::did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
-std::string contents_of(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) reject(path, fmt::format("cannot be opened: {}", std::strerror(errno)));
-    std::string text(static_cast<std::size_t>(most_file_bytes) + 1, '\0');
-    file.read(text.data(), most_file_bytes + 1);
-    if (file.bad()) reject(path, "cannot be read");
-    if (file.gcount() > most_file_bytes) {
-        reject(path,
-               fmt::format("is larger than {} bytes, the most of a machine file", most_file_bytes));
+/// A file, as long as it is read.
+class open_file {
+public:
+    /// Does not wait for who writes to a pipe of that name.
+    explicit open_file(const std::string& path)
+        : number_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+    ~open_file() {
+        if (number_ >= 0) close(number_);
     }
-    text.resize(static_cast<std::size_t>(file.gcount()));
-    return text;
+    open_file(const open_file&) = delete;
+    open_file& operator=(const open_file&) = delete;
+
+    int number() const { return number_; }
+
+private:
+    int number_;
+};
+
+std::string_view kind_of(mode_t mode) {
+    if (S_ISDIR(mode)) return "a folder";
+    if (S_ISFIFO(mode)) return "a pipe (FIFO)";
+    if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
+    return "no file";
+}
+
+std::string contents_of(const std::string& path) {
+    const auto fail = [&](std::string_view what) {
+        reject(path, fmt::format("{}: {}", what, std::strerror(errno)));
+    };
+    const open_file file(path);
+    struct stat about {};
+    if (file.number() < 0) fail("cannot be opened");
+    if (fstat(file.number(), &about) != 0) fail("cannot be read");
+    if (!S_ISREG(about.st_mode)) {
+        reject(path, fmt::format("is {}; a machine is read from an ordinary file",
+                                 kind_of(about.st_mode)));
+    }
+    std::string text;
+    std::array<char, 16 * 1024> part;
+    for (;;) {
+        const ssize_t bytes = ::read(file.number(), part.data(), part.size());
+        if (bytes < 0) fail("cannot be read");
+        if (bytes <= 0) return text;
+        text.append(part.data(), static_cast<std::size_t>(bytes));
+        if (text.size() > most_file_bytes) {
+            reject(path, fmt::format("is larger than {} bytes, the most of a machine file",
+                                     most_file_bytes));
+        }
+    }
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "base/knobs.hpp"
 #include "base/nearest_name.hpp"
+#include "machine/sim/description/machine_reader.hpp"
 #include "machine/sim/description/machine_schema.hpp"
 #include "machine/sim/description/run_setting.hpp"
 
@@ -130,7 +131,7 @@ private:
         if (option.choices.empty()) understand(option.target, option.place);
         for (const written_choice& choice : option.choices) {
             for (const written_value& change : choice.changes) {
-                understand(change.key, change.place);
+                check_value(understand(change.key, change.place).kind, change);
             }
         }
     }

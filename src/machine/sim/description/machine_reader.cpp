@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "base/nearest_name.hpp"
@@ -58,6 +59,24 @@ public:
         return std::move(draft_);
     }
 
+    void check_values() {
+        read_network_kind();
+        for (const written_table& table : document_.tables) {
+            for (const written_value& value : table.values) {
+                if (const auto kind = kind_of(table, value.key)) check_value(*kind, value);
+            }
+        }
+    }
+
+private:
+    /// Nothing of keys that are not there: `read` says so.
+    std::optional<quantity> kind_of(const written_table& table, std::string_view key) const {
+        if (is_free(table.path)) return split_by_unit(key).kind;
+        const known_key known = look_up(*schema_of(table.path, draft_.network_kind), key);
+        if (known.key == nullptr) return std::nullopt;
+        return known.key->kind;
+    }
+
     /// What keys the network may have depends on it.
     void read_network_kind() {
         const written_table* const network = find("network");
@@ -69,7 +88,6 @@ public:
         store(*schema_of("network", ""), *kind);
     }
 
-private:
     const written_table* find(std::string_view path) const {
         const auto place = std::ranges::find(document_.tables, path, &written_table::path);
         return place == document_.tables.end() ? nullptr : &*place;
@@ -160,6 +178,7 @@ private:
     void read_free_table(const written_table& table) {
         for (const written_value& value : table.values) {
             const measured_key key = split_by_unit(value.key);
+            check_value(key.kind, value);
             extra_constant constant;
             if (key.kind == quantity::time) {
                 constant.time = to_ticks(key.kind, key.unit, value);
@@ -181,6 +200,7 @@ private:
         const known_key known = look_up(schema, value.key);
         if (known.key == nullptr) reject_key(schema, value, known.near);
         const machine_key& key = *known.key;
+        check_value(key.kind, value);
         const destination place = key.place(draft_);
         if (auto* const* const to = std::get_if<ticks*>(&place)) {
             **to = to_ticks(key.kind, known.unit, value);
@@ -192,10 +212,10 @@ private:
         } else if (auto* const* const wide = std::get_if<std::uint64_t*>(&place)) {
             **wide = to_whole(key, known.unit, value, std::uint64_t{1} << 62);
         } else if (auto* const* const number = std::get_if<double*>(&place)) {
-            **number = number_of(value) * scale_of(key.kind, known.unit);
+            **number = number_of(value, key.least) * scale_of(key.kind, known.unit);
             check_least(key, **number, value);
         } else if (auto* const* const flag = std::get_if<bool*>(&place)) {
-            **flag = held<bool>(value, "true or false");
+            **flag = std::get<bool>(value.value);
         } else if (auto* const* const word = std::get_if<std::string*>(&place)) {
             **word = to_word(key, value);
         } else {
@@ -221,23 +241,14 @@ private:
                            legal_keys(schema)));
     }
 
-    template <class Type>
-    static const Type& held(const written_value& value, std::string_view wanted) {
-        if (const Type* const found = std::get_if<Type>(&value.value)) return *found;
-        reject(value.place, fmt::format("{} must be {}, not {} ({})", value.key, wanted, value.text,
-                                        type_of(value.value)));
-    }
-
-    static double number_of(const written_value& value) {
-        double number = 0;
-        if (const auto* const whole = std::get_if<std::int64_t>(&value.value)) {
-            number = static_cast<double>(*whole);
-        } else {
-            number = held<double>(value, "a number");
-        }
+    /// @pre `check_value` has said that it is one.
+    static double number_of(const written_value& value, std::uint64_t least = 0) {
+        const auto* const whole = std::get_if<std::int64_t>(&value.value);
+        const double number =
+            whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value.value);
         if (!std::isfinite(number) || number < 0) {
-            reject(value.place,
-                   fmt::format("{} = {} must be 0 or more, and finite", value.key, value.text));
+            reject(value.place, fmt::format("{} = {} must be {}, and finite", value.key, value.text,
+                                            least == 0 ? "0 or more" : "greater than 0"));
         }
         return number;
     }
@@ -277,7 +288,7 @@ private:
 
     static std::uint64_t to_whole(const machine_key& key, std::string_view unit,
                                   const written_value& value, std::uint64_t most) {
-        const double number = number_of(value) * scale_of(key.kind, unit);
+        const double number = number_of(value, key.least) * scale_of(key.kind, unit);
         if (number != std::floor(number) || number > static_cast<double>(most)) {
             // The limit in the unit of the key.
             const auto scale = static_cast<std::uint64_t>(scale_of(key.kind, unit));
@@ -290,7 +301,7 @@ private:
     }
 
     static std::string to_word(const machine_key& key, const written_value& value) {
-        const std::string& word = held<std::string>(value, "a word");
+        const auto& word = std::get<std::string>(value.value);
         const std::string all = fmt::format(",{},", key.words);
         if (!key.words.empty() && all.find(fmt::format(",{},", word)) == std::string::npos) {
             reject(value.place, fmt::format("{} = {} must be one of {}", value.key, word,
@@ -311,8 +322,7 @@ private:
 
     static std::vector<std::uint32_t> to_list(const written_value& value) {
         std::vector<std::uint32_t> numbers;
-        for (const std::int64_t each :
-             held<std::vector<std::int64_t>>(value, "a list of whole numbers")) {
+        for (const std::int64_t each : std::get<std::vector<std::int64_t>>(value.value)) {
             if (each < 1 || each > (1 << 20)) {
                 reject(value.place, fmt::format("each number of {} = {} must be 1 to {}", value.key,
                                                 value.text, 1 << 20));
@@ -377,7 +387,35 @@ void check_tables(const machine_document& document) {
                                base::did_you_mean(table.path, names), fmt::join(names, ", ")));
         }
     }
-    table_reader(document).read_network_kind();  // before options, which are looked up in it
+    // Before options, which are looked up in the kind of network and hide values of the file.
+    table_reader(document).check_values();
+}
+
+void check_value(quantity kind, const written_value& value) {
+    const bool is_word = std::holds_alternative<std::string>(value.value);
+    bool fits = std::holds_alternative<std::int64_t>(value.value) ||
+                std::holds_alternative<double>(value.value);
+    std::string_view wanted = "a number";
+    if (kind == quantity::word) {
+        fits = is_word;
+        wanted = "a word";
+    } else if (kind == quantity::truth) {
+        fits = std::holds_alternative<bool>(value.value);
+        wanted = "true or false";
+    } else if (kind == quantity::list) {
+        fits = std::holds_alternative<std::vector<std::int64_t>>(value.value);
+        wanted = "a list of whole numbers";
+    }
+    if (!fits) {
+        reject(value.place, fmt::format("{} must be {}, not {} ({})", value.key, wanted, value.text,
+                                        type_of(value.value)));
+    }
+    if (!is_word && value.source.empty()) {
+        reject(value.place,
+               fmt::format("{} has no source; write {} = {{ value = {}, source = \"given: ...\" "
+                           "}}, or a source for the whole table",
+                           value.key, value.key, value.text));
+    }
 }
 
 machine_draft read_tables(const machine_document& document) {

@@ -6,9 +6,14 @@
 
 namespace selion::machine::sim {
 
-/// Whether all tables are ones that a machine file can have.
-/// @error bad_argument (thrown) names the mistake and the legal tables.
+/// Whether all tables are ones that a machine file can have, and what stands in them is of the
+/// right type and has a source.
+/// @error bad_argument (thrown) names the mistake and what is legal.
 void check_tables(const machine_document& document);
+
+/// Whether a value has its key's type, and a source: numbers, truth values and lists need one.
+/// @error bad_argument (thrown).
+void check_value(quantity kind, const written_value& value);
 
 /// What a document's keys mean, in ticks. Its shape is not yet settled.
 /// @error bad_argument (thrown): unknown keys and units, wrong types, values out of range.

@@ -5,6 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -195,6 +199,11 @@ TEST(machine_file, each_mistake_is_one_sentence_with_its_place) {
         {"gap_ns = true\n", "line 12", "gap_ns must be a number", "not true (a truth value)"},
         {"gap_ns = [1, 2]\n", "line 12", "gap_ns must be a number", "a list"},
         {"gap_ns = [1, 2.5]\n", "line 12", "gap_ns must be", "a list of whole numbers"},
+        {"packet_bytes = -1\n", "line 12", "packet_bytes = -1 must be 0 or more", "finite"},
+        {"[memory]\nsource = \"given: x\"\neach_rank_kib = -1\n", "line 14",
+         "each_rank_kib = -1 must be greater than 0", "finite"},
+        {"[reception]\nkind = 3\n", "line 13", "kind must be a word, not 3 (a whole number)", ""},
+        {"[reception]\nbig_lock = 1\n", "line 13", "big_lock must be true or false, not 1", ""},
         {"gap_ns = 1\ngap_us = 1\n", "line 13", "gap is given twice", "[network]"},
         {"gap_cycles = 1\n", "line 12", "gap_cycles counts cycles", "no frequency"},
         {"port_mb_per_s = 0\n", "line 12", "port_mb_per_s", "greater than 0"},
@@ -223,6 +232,14 @@ TEST(machine_file, each_mistake_is_one_sentence_with_its_place) {
         {"[options]\nseed = \"network.latency_us\"\n", "line 13", "option seed needs another name",
          "every run"},
         {"[options]\nfast = \"latency_us\"\n", "line 13", "a key with its table", ""},
+        {"[options]\nlag = 5\n", "line 13", "option lag must be another name for a key",
+         "a table of words, [options.lag]"},
+        {"[options.w]\nsource = \"given: x\"\ndefault = \"a\"\n[options.w.a]\n", "line 13",
+         "a default and a table for each word", "a source for it"},
+        {"[options.w]\ndefault = \"a\"\n[options.w.a]\n[options.w.b]\nnetwork.gap_ns = 1\n",
+         "line 16", "network.gap_ns has no source", ""},
+        {"[options.w]\ndefault = \"a\"\n[options.w.a.network]\nsource = \"hearsay\"\n", "line 15",
+         "a source is a text", ""},
     };
     for (const mistake& each : mistakes) {
         const std::string sentence = trouble_of(with(each.text));
@@ -245,12 +262,40 @@ TEST(machine_file, what_must_be_there) {
                 HasSubstr("crosbar must be one of"));
 }
 
+TEST(machine_file, numbers_that_start_at_one_say_so) {
+    const std::string text =
+        join("[machine]\nname = \"x\"\nsource = \"given: x\"\n", "ranks = -2\n");
+    EXPECT_THAT(trouble_of(text), HasSubstr("ranks = -2 must be greater than 0"));
+    EXPECT_THAT(trouble_of(join("[machine]\nname = \"x\"\n[network]\nkind = 3\n", "")),
+                HasSubstr("line 4: kind must be a word, not 3"));
+    EXPECT_THAT(trouble_of(join("[machine]\nname = \"x\"\n[network]\nkind = \"torus\"\n",
+                                "source = \"given: x\"\nsides = []\n")),
+                HasSubstr("line 6: sides is empty"));
+}
+
+TEST(machine_file, what_a_spec_hides_has_a_source_all_the_same) {
+    const std::string text =
+        join("[machine]\nname = \"x\"\n[network]\nkind = \"crossbar\"\n", "latency_us = 3\n");
+    EXPECT_THAT(trouble_of(text, {{"network.latency_us", "5"}}),
+                HasSubstr("line 5: latency_us has no source"));
+}
+
+TEST(machine_file, only_ordinary_files_are_read) {
+    EXPECT_THAT(trouble_of_machine("/", {}), StartsWith("/: is a folder"));
+    EXPECT_THAT(trouble_of_machine("/dev/zero", {}), StartsWith("/dev/zero: is a device"));
+    const std::filesystem::path path =
+        std::filesystem::path(testing::TempDir()) / fmt::format("pipe-{}.toml", getpid());
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    EXPECT_THAT(trouble_of_machine(path.string(), {}),
+                StartsWith(fmt::format("{}: is a pipe (FIFO)", path.string())));
+    std::filesystem::remove(path);
+}
+
 TEST(machine_file, names_and_paths) {
     EXPECT_THAT(trouble_of_machine("crosbar", {}),
                 AllOf(HasSubstr("did you mean crossbar?"), HasSubstr("a file of your own")));
     EXPECT_THAT(trouble_of_machine("./absent.toml", {}),
                 StartsWith("./absent.toml: cannot be opened: No such file"));
-    EXPECT_THAT(trouble_of_machine("/", {}), HasSubstr("/: cannot be read"));
 
     const std::filesystem::path path =
         std::filesystem::path(testing::TempDir()) / fmt::format("machine-{}.toml", getpid());
@@ -284,6 +329,24 @@ TEST(machine_options, choices_fall_on_their_default) {
     EXPECT_EQ(fine.crossbar.latency, 1'000'000);
     EXPECT_THAT(trouble_of(with(choices), {{"grade", "rough"}}),
                 AllOf(StartsWith("sample.toml, option grade=rough: "), HasSubstr("plain, fine")));
+}
+
+TEST(machine_options, a_table_of_a_choice_has_a_source_of_its_own) {
+    const machine_model model = read(with(R"(
+[options.wire]
+default = "glass"
+[options.wire.glass]
+source = "given: the shop"
+processor.flop_ns = 3
+[options.wire.glass.network]
+source = "given: the card"
+port_mb_per_s = 112
+)"));
+    const auto source_of = [&](std::string_view key) {
+        return std::ranges::find(model.constants, key, &constant_note::key)->source;
+    };
+    EXPECT_EQ(source_of("network.port_mb_per_s"), "given: the card");
+    EXPECT_EQ(source_of("processor.flop_ns"), "given: the shop");
 }
 
 TEST(machine_options, short_keys_and_dotted_keys_change_the_same) {
@@ -329,137 +392,6 @@ TEST(machine_options, mistakes_name_the_legal_ones) {
     EXPECT_THAT(trouble_of(with(""), {{"ranks", "0"}}), HasSubstr("at least 1"));
     EXPECT_THAT(trouble_of(with(""), {{"operations.put.2.origin_ns", "3"}}),
                 HasSubstr("no table [operations.put.2]"));
-}
-
-// --- shapes
-// ---------------------------------------------------------------------------------------
-
-TEST(machine_shape, a_crossbar_has_any_number_of_ranks_unless_it_says_so) {
-    EXPECT_EQ(read(with(""), {{"ranks", "1000"}}).ranks, 1000u);
-    EXPECT_THAT(trouble_of(with(""), {{"ranks", "1000"}, {"machine.most_ranks", "10"}}),
-                AllOf(HasSubstr("has room for 10 ranks"), HasSubstr("machine.most_ranks=1000")));
-}
-
-TEST(machine_shape, a_mesh_has_a_rank_on_each_core) {
-    const std::string mesh = R"(
-[machine]
-name = "mesh"
-[network]
-kind = "mesh"
-source = "given: x"
-rows = 2
-columns = 3
-entry_ns = 1
-hop_ns = 1
-)";
-    EXPECT_THAT(trouble_of(mesh, {{"network.hop_ns", "0"}}), HasSubstr("hop must be at least a"));
-    EXPECT_EQ(read(mesh).ranks, 6u);
-    EXPECT_EQ(read(mesh, {{"rows", "5"}}).ranks, 15u);
-    EXPECT_EQ(read(mesh, {{"ranks", "2"}}).ranks, 2u);
-    EXPECT_EQ(read(mesh, {{"ranks", "2"}}).mesh.rows, 2u);
-    EXPECT_THAT(trouble_of(mesh, {{"ranks", "7"}}),
-                AllOf(HasSubstr("mesh has room for 6 ranks (2 rows of 3 cores), and 7 are asked "
-                                "for"),
-                      HasSubstr("rows=3,columns=3")));
-    EXPECT_THAT(trouble_of(mesh, {{"rows", "40000"}}), HasSubstr("at most 32767 rows"));
-}
-
-TEST(machine_options, links_of_a_mesh_move_transactions_or_messages) {
-    const std::string mesh = R"(
-[machine]
-name = "mesh"
-[network]
-kind = "mesh"
-entry_ns = { value = 1, source = "given: x" }
-hop_ns = { value = 1, source = "given: x" }
-)";
-    const auto granularity_of = [&](const std::string& more, const option_map& options) {
-        return read(join(mesh, more), options).mesh.granularity;
-    };
-    const std::string coarse = "granularity = \"messages\"\n";
-    EXPECT_EQ(granularity_of("", {}), mesh_granularity::transactions);
-    EXPECT_EQ(granularity_of(coarse, {}), mesh_granularity::messages);
-    EXPECT_EQ(granularity_of("", {{"granularity", "messages"}}), mesh_granularity::messages);
-    EXPECT_EQ(granularity_of(coarse, {{"granularity", "transactions"}}),
-              mesh_granularity::transactions);
-    EXPECT_THAT(trouble_of(mesh, {{"granularity", "words"}}),
-                AllOf(HasSubstr("option granularity=words"),
-                      HasSubstr("must be one of transactions, messages")));
-    EXPECT_THAT(trouble_of(with(""), {{"granularity", "messages"}}),
-                HasSubstr("there is no such option"));
-}
-
-constexpr std::string_view node = R"(
-[machine]
-name = "node"
-[node]
-source = "given: x"
-sockets = 2
-cores_per_socket = 4
-threads_per_core = 2
-)";
-
-TEST(machine_shape, a_node_is_one_process_unless_asked) {
-    const machine_model whole = read(std::string(node));
-    EXPECT_EQ(whole.ranks, 16u);
-    EXPECT_EQ(whole.processes_per_node, 1u);
-    EXPECT_EQ(whole.threads_per_process, 16u);
-    EXPECT_EQ(read(std::string(node), {{"threads", "3"}, {"processes", "1"}}).ranks, 3u);
-    EXPECT_THAT(trouble_of(std::string(node), {{"processes", "4"}}),
-                HasSubstr("need a [network] between them"));
-    EXPECT_THAT(trouble_of(std::string(node), {{"nodes", "2"}}), HasSubstr("no such option"));
-    EXPECT_THAT(trouble_of(std::string(node), {{"machine.nodes", "2"}}),
-                HasSubstr("several nodes need a [network]"));
-}
-
-TEST(machine_shape, processes_and_threads_of_a_node) {
-    const std::string text = join(node, wires);
-    const machine_model eight = read(text, {{"processes", "8"}});
-    EXPECT_EQ(eight.ranks, 16u);
-    EXPECT_EQ(eight.threads_per_process, 2u);
-    const machine_model four = read(text, {{"threads", "4"}});
-    EXPECT_EQ(four.processes_per_node, 4u);
-    const machine_model small = read(text, {{"processes", "2"}, {"threads", "3"}});
-    EXPECT_EQ(small.ranks, 6u);
-    EXPECT_THAT(trouble_of(text, {{"processes", "4"}, {"threads", "5"}}),
-                HasSubstr("4 processes of 5 threads are more than the 16 hardware threads"));
-    EXPECT_EQ(read(text, {{"nodes", "3"}}).ranks, 48u);
-}
-
-TEST(machine_shape, a_torus_keeps_its_dimensions) {
-    const std::string torus = R"(
-[machine]
-name = "torus"
-[network]
-kind = "torus"
-source = "given: x"
-sides = [2, 3, 4]
-)";
-    EXPECT_EQ(read(torus).ranks, 24u);
-    const machine_model larger = read(torus, {{"nodes", "512"}});
-    EXPECT_THAT(larger.torus.sides, testing::ElementsAre(8, 8, 8));
-    EXPECT_EQ(larger.ranks, 512u);
-    EXPECT_THAT(read(torus, {{"nodes", "7"}}).torus.sides, testing::ElementsAre(1, 1, 7));
-    EXPECT_THAT(read(torus, {{"network.sides", "4x4x2"}}).torus.sides,
-                testing::ElementsAre(4, 4, 2));
-    EXPECT_THAT(trouble_of(torus, {{"network.sides", "4by4"}}), HasSubstr("8x8x16"));
-    EXPECT_THAT(trouble_of(torus, {{"network.sides", "4000x4000x4000"}}), HasSubstr("more than"));
-}
-
-TEST(machine_shape, a_bus_has_a_host_and_boards) {
-    const std::string bus = R"(
-[machine]
-name = "bus"
-[network]
-kind = "bus"
-source = "given: x"
-boards = 4
-most_boards = 16
-)";
-    EXPECT_EQ(read(bus).ranks, 5u);
-    EXPECT_EQ(read(bus, {{"boards", "16"}}).ranks, 17u);
-    EXPECT_EQ(read(bus, {{"ranks", "3"}}).ranks, 3u);
-    EXPECT_THAT(trouble_of(bus, {{"ranks", "18"}}), HasSubstr("a host and 16 boards"));
 }
 
 }  // namespace

@@ -100,44 +100,5 @@ TEST(machine_file, a_tick_is_at_least_a_picosecond) {
                 AllOf(HasSubstr("frequency_ghz = 501"), HasSubstr("at most 5e+11 Hz")));
 }
 
-/// What a sentence tells to add, a test adds.
-TEST(machine_shape, what_makes_a_machine_larger_is_legal) {
-    const std::string node = R"(
-[machine]
-name = "one-node"
-[node]
-source = "given: x"
-sockets = 2
-cores_per_socket = 4
-threads_per_core = 2
-)";
-    EXPECT_THAT(trouble_in(node, {{"ranks", "17"}}),
-                HasSubstr("for more add node.cores_per_socket=5"));
-    EXPECT_THAT(trouble_in(node, {{"ranks", "17"}, {"node.cores_per_socket", "5"}}), IsEmpty());
-    EXPECT_THAT(trouble_in(node, {{"ranks", "5"}, {"threads", "3"}, {"processes", "1"}}),
-                HasSubstr("for more add threads=5"));
-    EXPECT_THAT(trouble_in(node, {{"ranks", "1000"}}), HasSubstr("for more add a [network]"));
-    const std::string nodes = node + "[network]\nkind = \"crossbar\"\n";
-    EXPECT_THAT(trouble_in(nodes, {{"ranks", "17"}}), HasSubstr("for more add nodes=2"));
-    EXPECT_THAT(trouble_in(nodes, {{"ranks", "17"}, {"nodes", "2"}}), IsEmpty());
-    EXPECT_THAT(trouble_in(std::string(twin_head)), HasSubstr("for more add a [network]"));
-}
-
-TEST(machine_shape, boards_need_slots_or_boxes) {
-    const std::string bus = R"(
-[machine]
-name = "slots"
-[network]
-kind = "bus"
-source = "given: x"
-boards = 7
-boards_per_expander = 2
-slots = 4
-)";
-    EXPECT_THAT(trouble_in(bus), IsEmpty());
-    EXPECT_THAT(trouble_in(bus, {{"network.slots", "3"}}),
-                AllOf(HasSubstr("room for 6 boards"), HasSubstr("7 are asked for")));
-}
-
 }  // namespace
 }  // namespace selion::machine::sim
