@@ -27,9 +27,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates,
+                              std::size_t most_edits) {
     std::string_view best;
-    std::size_t best_distance = name.size() / 2 + 1;
+    std::size_t best_distance = std::min(name.size() / 2, most_edits) + 1;
     for (const std::string_view candidate : candidates) {
         const std::size_t distance = edit_distance(name, candidate);
         if (distance < best_distance) {

@@ -23,6 +23,8 @@ TEST(nearest_name, stays_silent_when_nothing_is_near) {
     EXPECT_EQ(nearest_name("qqqqqqq", kinds), "");
     EXPECT_EQ(nearest_name("", kinds), "");
     EXPECT_EQ(nearest_name("threads", {}), "");
+    EXPECT_EQ(nearest_name("proceses", kinds, 1), "processes");
+    EXPECT_EQ(nearest_name("prooceses", kinds, 1), "");
 }
 
 TEST(nearest_name, prefers_the_nearer_one) {

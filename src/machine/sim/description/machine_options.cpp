@@ -5,10 +5,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
+#include <compare>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/knobs.hpp"
 #include "base/nearest_name.hpp"
@@ -53,14 +57,28 @@ plain_value value_from(std::string_view text, quantity kind, std::string_view pl
     reject(place, "this is not a number");
 }
 
-/// What a key with its table means in a document.
+/// What a key with its table means in a document. Its views are into the key.
 struct found_key {
-    std::string table;
-    std::string key;
-    quantity kind = quantity::factor;
-    const table_schema* schema = nullptr;  ///< null: a free table
-    const machine_key* known = nullptr;
+    std::string_view table;
+    std::string_view key;
+    const table_schema* schema = nullptr;
+    known_key known;
+
+    /// The constant whatever its unit.
+    std::string constant() const { return fmt::format("{}.{}", table, known.constant()); }
+    /// The same for sentences.
+    std::string name() const { return fmt::format("{}.{}", table, known.name()); }
 };
+
+/// A table that has a meaning also where a file leaves it out: it is as another one.
+struct derived_table {
+    std::string_view path;
+    std::string_view from;
+};
+constexpr std::array derived_tables{derived_table{"master", "processor"},
+                                    derived_table{"operations.put_signal", "operations.put"}};
+/// Without them there is nothing of the kind; with one key, all others would be free.
+constexpr std::array<std::string_view, 2> whole_tables{"network", "node"};
 
 class option_applier {
 public:
@@ -74,35 +92,44 @@ public:
 
     std::vector<option_note> apply(const option_map& options) {
         std::vector<option_note> notes;
-        std::vector<asked_key> asked_keys;
         for (const written_option& each : short_keys_) {
             const auto asked = options.find(each.name);
             const bool is_asked = asked != options.end();
             notes.push_back({.key = each.name, .choices = {}, .target = each.target, .value = {}});
             if (each.choices.empty()) {
-                if (is_asked) asked_keys.push_back({each.target, asked->first, asked->second});
+                if (is_asked) plan({each.target, asked->first, asked->second});
                 continue;
             }
             const std::string& choice = is_asked ? asked->second : each.default_choice;
-            choose(each, choice);
+            choose(each, choice, is_asked);
             notes.back().value = choice;
             for (const auto& legal : each.choices) notes.back().choices.push_back(legal.name);
         }
         for (const auto& [key, text] : options) {
             if (is_short(key)) continue;
             if (key.find('.') == std::string::npos) reject_unknown(key, text);
-            asked_keys.push_back({key, key, text});
+            plan({key, key, text});
         }
-        // One of several tables of a path is set after all of them together.
-        std::ranges::stable_partition(asked_keys, [&](const asked_key& each) {
-            const std::string_view table = each.dotted.substr(0, each.dotted.rfind('.'));
-            return path_of(table) == table;
-        });
-        for (const asked_key& each : asked_keys) set_from_text(each);
+        std::ranges::stable_sort(planned_, {}, &planned_value::turn);
+        for (const planned_value& each : planned_) put(each);
         return notes;
     }
 
 private:
+    /// When a value is put. What a table begins as a copy of is set before; keys of a spec go
+    /// before words; one of several tables of a path goes before all of them together.
+    struct putting_turn {
+        bool is_derived = false;
+        bool is_asked = false;
+        bool is_of_one = false;
+        auto operator<=>(const putting_turn&) const = default;
+    };
+    struct planned_value {
+        found_key found;
+        written_value value;
+        putting_turn turn;
+    };
+
     /// A key that the user sets.
     struct asked_key {
         std::string_view dotted;
@@ -130,13 +157,20 @@ private:
         }
         if (option.choices.empty()) understand(option.target, option.place);
         for (const written_choice& choice : option.choices) {
+            std::set<std::string> seen;
             for (const written_value& change : choice.changes) {
-                check_value(understand(change.key, change.place).kind, change);
+                const found_key found = understand(change.key, change.place);
+                check_value(found.known.kind(), change);
+                if (seen.insert(found.constant()).second) continue;
+                reject(change.place, fmt::format("{} is given twice in [options.{}.{}]",
+                                                 found.name(), option.name, choice.name));
             }
         }
     }
 
+    /// What the file says, or an option that has been planned.
     std::string_view network_kind() const {
+        if (!planned_kind_.empty()) return planned_kind_;
         const written_table* const network = find_table("network");
         const written_value* const kind = network ? network->find("kind") : nullptr;
         const auto* const word = kind ? std::get_if<std::string>(&kind->value) : nullptr;
@@ -201,7 +235,7 @@ private:
         return fmt::format("{}, option {}={}", document_.file, key, text);
     }
 
-    void choose(const written_option& option, const std::string& name) {
+    void choose(const written_option& option, const std::string& name, bool is_asked) {
         const auto choice = std::ranges::find(option.choices, name, &written_choice::name);
         if (choice == option.choices.end()) {
             std::vector<std::string> names;
@@ -209,31 +243,45 @@ private:
             reject(place_of(option.name, name),
                    fmt::format("legal values are {}", fmt::join(names, ", ")));
         }
+        const std::string word = fmt::format("{}={}", option.name, name);
         for (const written_value& change : choice->changes) {
             const found_key found = understand(change.key, change.place);
-            written_value value = change;
-            value.key = found.key;
-            put(found, value);
+            const auto [earlier, is_first] = chosen_by_.emplace(found.constant(), word);
+            if (!is_first) {
+                reject(is_asked ? place_of(option.name, name) : option.place,
+                       fmt::format("{} and {} both set {}; options that go together set different "
+                                   "constants",
+                                   earlier->second, word, found.name()));
+            }
+            plan(found, change, false);
         }
     }
 
-    void set_from_text(const asked_key& asked) {
+    void plan(const asked_key& asked) {
         const auto& [dotted, option, text] = asked;
         const std::string place = place_of(option, text);
         const found_key found = understand(dotted, place);
-        const std::string_view constant =
-            found.known != nullptr ? found.known->name : split_by_unit(found.key).name;
-        const auto [earlier, is_first] =
-            set_by_.emplace(fmt::format("{}.{}", found.table, constant), option);
+        const auto [earlier, is_first] = set_by_.emplace(found.constant(), option);
         if (!is_first) {
             reject(place, fmt::format("{} and {} both set {}; give one of them", earlier->second,
-                                      option, earlier->first));
+                                      option, found.name()));
         }
-        put(found, {.key = found.key,
-                    .value = value_from(text, found.kind, place),
-                    .text = std::string(text),
-                    .source = fmt::format("assumed because the spec says {}={}", option, text),
-                    .place = place});
+        plan(found,
+             {.key = {},
+              .value = value_from(text, found.known.kind(), place),
+              .text = std::string(text),
+              .source = fmt::format("assumed because the spec says {}={}", option, text),
+              .place = place},
+             true);
+    }
+
+    void plan(const found_key& found, written_value value, bool is_asked) {
+        value.key = found.key;
+        const bool is_derived =
+            derived_from(found.table) != nullptr && find_table(found.table) == nullptr;
+        const putting_turn when{is_derived, is_asked, path_of(found.table) != found.table};
+        if (found.table == "network" && found.key == "kind") planned_kind_ = value.text;
+        planned_.push_back({found, std::move(value), when});
     }
 
     /// Understands a key with its table; does not change the document.
@@ -243,22 +291,10 @@ private:
             reject(place,
                    fmt::format("{} must be a key with its table: network.latency_us", dotted));
         }
-        found_key found{.table = std::string(dotted.substr(0, dot)),
-                        .key = std::string(dotted.substr(dot + 1))};
-        if (std::ranges::find(free_tables(), found.table) != free_tables().end()) {
-            found.kind = split_by_unit(found.key).kind;
-            return found;
-        }
+        found_key found{.table = dotted.substr(0, dot), .key = dotted.substr(dot + 1), .known = {}};
         found.schema = schema_of(path_of(found.table), network_kind());
         if (found.schema == nullptr) reject_table(found.table, place);
-        const known_key known = look_up(*found.schema, found.key);
-        if (known.key == nullptr) {
-            reject(place, fmt::format("[{}] has no key {}{}; legal are {}", found.table, found.key,
-                                      base::did_you_mean(found.key, all_spellings(*found.schema)),
-                                      legal_keys(*found.schema)));
-        }
-        found.known = known.key;
-        found.kind = known.key->kind;
+        found.known = expect_key(*found.schema, found.table, found.key, place);
         return found;
     }
 
@@ -277,36 +313,68 @@ private:
                                   base::did_you_mean(name, names), fmt::join(names, ", ")));
     }
 
-    /// The tables of that name; a new one if the file leaves it out.
-    std::vector<written_table*> tables_of(const found_key& found, const std::string& place) {
-        std::vector<written_table*> tables;
-        for (written_table& each : document_.tables) {
-            if (each.path == found.table || each.name() == found.table) tables.push_back(&each);
+    static const derived_table* derived_from(std::string_view path) {
+        const auto place = std::ranges::find(derived_tables, path, &derived_table::path);
+        return place == derived_tables.end() ? nullptr : &*place;
+    }
+
+    /// The tables of that name; new ones if the file leaves them out.
+    std::vector<written_table*> tables_of(const planned_value& planned) {
+        const std::string_view path = planned.found.table;
+        const auto find_all = [&] {
+            std::vector<written_table*> tables;
+            for (written_table& each : document_.tables) {
+                if (each.path == path || each.name() == path) tables.push_back(&each);
+            }
+            return tables;
+        };
+        if (const auto tables = find_all(); !tables.empty()) return tables;
+        const bool is_whole = std::ranges::find(whole_tables, path) != whole_tables.end();
+        if (is_whole && planned.turn.is_asked) {
+            reject(planned.value.place,
+                   fmt::format("{} has no [{}], and with this key alone all else in it would be "
+                               "free; write the table into a file",
+                               document_.file, path));
         }
-        if (tables.empty()) {
-            document_.tables.push_back(
-                {.path = found.table, .index = 0, .place = place, .values = {}});
-            tables.push_back(&document_.tables.back());
+        if (const derived_table* const derived = derived_from(path)) copy_tables(*derived);
+        if (find_table(path) == nullptr) {
+            document_.tables.push_back({.path = std::string(path),
+                                        .index = 0,
+                                        .place = planned.value.place,
+                                        .values = {}});
         }
-        return tables;
+        return find_all();
+    }
+
+    void copy_tables(const derived_table& derived) {
+        std::vector<written_table> copies;
+        for (const written_table& each : document_.tables) {
+            if (each.path != derived.from) continue;
+            copies.push_back(each);
+            copies.back().path = derived.path;
+        }
+        std::ranges::move(copies, std::back_inserter(document_.tables));
     }
 
     /// The same constant may stand there in another unit: it goes.
-    void put(const found_key& found, const written_value& value) {
-        for (written_table* const table : tables_of(found, value.place)) {
+    void put(const planned_value& planned) {
+        const found_key& found = planned.found;
+        for (written_table* const table : tables_of(planned)) {
             std::erase_if(table->values, [&](const written_value& old) {
-                if (found.schema != nullptr) {
-                    return look_up(*found.schema, old.key).key == found.known;
-                }
-                return split_by_unit(old.key).name == split_by_unit(found.key).name;
+                const known_key known = look_up(*found.schema, old.key);
+                return known.is_legal() && known.constant() == found.known.constant();
             });
-            table->values.push_back(value);
+            table->values.push_back(planned.value);
         }
     }
 
     machine_document& document_;
     std::vector<written_option> short_keys_;
-    std::map<std::string, std::string> set_by_;  ///< constants, and the options that have set them
+    std::vector<planned_value> planned_;
+    std::string planned_kind_;  ///< of the network; empty: as the file says
+    // Constants, and what has set them.
+    std::map<std::string, std::string> chosen_by_;  ///< a word: "wire=glass"
+    std::map<std::string, std::string> set_by_;     ///< an option of the spec
 };
 
 }  // namespace

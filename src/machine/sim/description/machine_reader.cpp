@@ -20,16 +20,11 @@ namespace {
 constexpr double most_ps = 1e18;
 constexpr double most_ps_each = 8e12;
 
-bool is_free(std::string_view path) {
-    return std::ranges::find(free_tables(), path) != free_tables().end();
-}
-
 std::vector<std::string> table_names() {
     std::set<std::string> names;
     for (const table_schema& table : all_tables()) {
         if (table.path != "operations") names.emplace(table.path);
     }
-    for (const std::string_view each : free_tables()) names.emplace(each);
     for (const std::string_view each : operation_classes()) {
         names.insert(fmt::format("operations.{}", each));
     }
@@ -71,10 +66,8 @@ public:
 private:
     /// Nothing of keys that are not there: `read` says so.
     std::optional<quantity> kind_of(const written_table& table, std::string_view key) const {
-        if (is_free(table.path)) return split_by_unit(key).kind;
         const known_key known = look_up(*schema_of(table.path, draft_.network_kind), key);
-        if (known.key == nullptr) return std::nullopt;
-        return known.key->kind;
+        return known.is_legal() ? std::optional(known.kind()) : std::nullopt;
     }
 
     /// What keys the network may have depends on it.
@@ -85,7 +78,10 @@ private:
         if (kind == nullptr) {
             reject(network->place, "[network] has no kind; it can be crossbar, mesh, torus or bus");
         }
-        store(*schema_of("network", ""), *kind);
+        const known_key known =
+            expect_key(*schema_of("network", ""), "network", "kind", kind->place);
+        check_value(known.kind(), *kind);
+        store(known, *kind);
     }
 
     const written_table* find(std::string_view path) const {
@@ -147,7 +143,6 @@ private:
     }
 
     void read_table(const written_table& table) {
-        if (is_free(table.path)) return read_free_table(table);
         const table_schema& schema = *schema_of(table.path, draft_.network_kind);
         if (table.path == "processor") draft_.processor = &draft_.model.processor;
         if (table.path == "master") draft_.processor = &draft_.model.master.emplace();
@@ -156,14 +151,20 @@ private:
                 std::string_view(table.path).substr(schema.path.size() + 1);
             draft_.regime = &costs_of(draft_.model, operation).regimes.emplace_back();
         }
-        std::set<const machine_key*> seen;
+        std::set<std::string> seen;
         for (const written_value& value : table.values) {
-            const machine_key* const key = store(schema, value);
-            if (!seen.insert(key).second) {
+            const known_key known = expect_key(schema, table.name(), value.key, value.place);
+            check_value(known.kind(), value);
+            if (!seen.insert(known.constant()).second) {
                 reject(value.place,
-                       fmt::format("{} is given twice in [{}]", key->name, table.name()));
+                       fmt::format("{} is given twice in [{}]", known.name(), table.name()));
             }
-            note(table, value, look_up(schema, value.key).unit);
+            if (known.other) {
+                store_other(table.path, *known.other, value);
+            } else {
+                store(known, value);
+            }
+            note(table, value, known.unit);
         }
     }
 
@@ -175,32 +176,20 @@ private:
                                           .source = value.source});
     }
 
-    void read_free_table(const written_table& table) {
-        for (const written_value& value : table.values) {
-            const measured_key key = split_by_unit(value.key);
-            check_value(key.kind, value);
-            extra_constant constant;
-            if (key.kind == quantity::time) {
-                constant.time = to_ticks(key.kind, key.unit, value);
-            } else if (key.kind == quantity::per_byte) {
-                constant.per_byte = to_rate(key.kind, key.unit, value);
-            } else {
-                constant.number = number_of(value) * scale_of(key.kind, key.unit);
-            }
-            const std::string name = fmt::format("{}.{}", table.path, key.name);
-            if (!draft_.model.extras.emplace(name, constant).second) {
-                reject(value.place, fmt::format("{} is given twice", name));
-            }
-            note(table, value, key.unit);
+    void store_other(const std::string& table, const measured_key& key,
+                     const written_value& value) {
+        extra_constant& constant = draft_.model.extras[fmt::format("{}.{}", table, key.name)];
+        if (key.kind == quantity::time) {
+            constant.time = to_ticks(key.kind, key.unit, value);
+        } else if (key.kind == quantity::per_byte) {
+            constant.per_byte = to_rate(key.kind, key.unit, value);
+        } else {
+            constant.number = number_of(value) * scale_of(key.kind, key.unit);
         }
     }
 
-    /// @return the key, understood.
-    const machine_key* store(const table_schema& schema, const written_value& value) {
-        const known_key known = look_up(schema, value.key);
-        if (known.key == nullptr) reject_key(schema, value, known.near);
+    void store(const known_key& known, const written_value& value) {
         const machine_key& key = *known.key;
-        check_value(key.kind, value);
         const destination place = key.place(draft_);
         if (auto* const* const to = std::get_if<ticks*>(&place)) {
             **to = to_ticks(key.kind, known.unit, value);
@@ -221,24 +210,6 @@ private:
         } else {
             *std::get<std::vector<std::uint32_t>*>(place) = to_list(value);
         }
-        return &key;
-    }
-
-    [[noreturn]] static void reject_key(const table_schema& schema, const written_value& value,
-                                        std::string_view near) {
-        if (!near.empty()) {
-            for (const machine_key& key : schema.keys) {
-                if (key.name != near) continue;
-                reject(value.place, fmt::format("{} has no unit{}; {}_UNIT takes {}", value.key,
-                                                value.key == near ? "" : " that is known", near,
-                                                fmt::join(units_of(key.kind), ", ")));
-            }
-        }
-        reject(value.place,
-               fmt::format("{}{} has no key {}{}; legal are {}", schema.path,
-                           schema.kind.empty() ? "" : fmt::format(" of kind {}", schema.kind),
-                           value.key, base::did_you_mean(value.key, all_spellings(schema)),
-                           legal_keys(schema)));
     }
 
     /// @pre `check_value` has said that it is one.
@@ -380,7 +351,7 @@ private:
 
 void check_tables(const machine_document& document) {
     for (const written_table& table : document.tables) {
-        if (!is_free(table.path) && schema_of(table.path, "") == nullptr) {
+        if (schema_of(table.path, "") == nullptr) {
             const std::vector<std::string> names = table_names();
             reject(table.place,
                    fmt::format("a machine file has no table [{}]{}; legal are {}", table.path,

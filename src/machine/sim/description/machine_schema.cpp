@@ -8,6 +8,9 @@
 #include <array>
 #include <set>
 
+#include "base/nearest_name.hpp"
+#include "machine/sim/description/machine_document.hpp"
+
 namespace selion::machine::sim {
 namespace {
 
@@ -201,6 +204,44 @@ constexpr std::array operation_keys{
     machine_key{"latency", time, [](draft& d) -> destination { return &d.regime->latency; }},
 };
 
+// What floors above the machine look up by name.
+constexpr std::array coherence_keys{
+    machine_key{"read_hit", time,
+                [](draft& d) -> destination { return &d.model.extras["coherence.read_hit"].time; }},
+    machine_key{
+        "write_hit", time,
+        [](draft& d) -> destination { return &d.model.extras["coherence.write_hit"].time; }},
+    machine_key{
+        "untouched_hit", time,
+        [](draft& d) -> destination { return &d.model.extras["coherence.untouched_hit"].time; }},
+    machine_key{"serve", time,
+                [](draft& d) -> destination { return &d.model.extras["coherence.serve"].time; }},
+    machine_key{
+        "create_entry", time,
+        [](draft& d) -> destination { return &d.model.extras["coherence.create_entry"].time; }},
+    machine_key{
+        "block_message", time,
+        [](draft& d) -> destination { return &d.model.extras["coherence.block_message"].time; }},
+    machine_key{
+        "moved", per_byte,
+        [](draft& d) -> destination { return &d.model.extras["coherence.moved"].per_byte; }},
+};
+
+constexpr std::array offload_keys{
+    machine_key{"call", time,
+                [](draft& d) -> destination { return &d.model.extras["offload.call"].time; }},
+    machine_key{"call_with_arguments", time,
+                [](draft& d) -> destination {
+                    return &d.model.extras["offload.call_with_arguments"].time;
+                }},
+    machine_key{
+        "synchronise", time,
+        [](draft& d) -> destination { return &d.model.extras["offload.synchronise"].time; }},
+    machine_key{
+        "read_result", time,
+        [](draft& d) -> destination { return &d.model.extras["offload.read_result"].time; }},
+};
+
 constexpr std::array tables{
     table_schema{"machine", "", machine_keys},
     table_schema{"clock", "", clock_keys},
@@ -214,10 +255,13 @@ constexpr std::array tables{
     table_schema{"network", "bus", bus_keys},
     table_schema{"node", "", node_keys},
     table_schema{"reception", "", reception_keys},
+    table_schema{"coherence", "", coherence_keys, true},
+    table_schema{"offload", "", offload_keys, true},
+    table_schema{"program", "", {}, true},
+    table_schema{"facts", "", {}, true},
     table_schema{"operations", "", operation_keys},
 };
 
-constexpr std::array<std::string_view, 4> free_names{"coherence", "offload", "program", "facts"};
 constexpr std::array<std::string_view, 6> operations{"put",    "get",        "atomic",
                                                      "signal", "put_signal", "active_message"};
 
@@ -228,10 +272,64 @@ std::string_view rest_behind(std::string_view key, std::string_view name) {
     return fits ? key.substr(name.size() + 1) : std::string_view{};
 }
 
+/// "latency_TIME, gap_TIME, port_PER_BYTE (TIME: ps, ns, ...)".
+std::string legal_keys(const table_schema& table) {
+    std::vector<std::string> names;
+    std::set<quantity> used;
+    for (const machine_key& each : table.keys) {
+        names.push_back(fmt::format("{}{}", each.name, placeholder_of(each.kind)));
+        used.insert(each.kind);
+    }
+    std::vector<std::string> units;
+    for (const quantity kind : used) {
+        if (units_of(kind).empty()) continue;
+        units.push_back(
+            fmt::format("{}: {}", placeholder_of(kind).substr(1), fmt::join(units_of(kind), " ")));
+    }
+    return fmt::format("{}{}", fmt::join(names, ", "),
+                       units.empty() ? "" : fmt::format(" ({})", fmt::join(units, "; ")));
+}
+
+/// Every way to write every key, to find the nearest.
+std::vector<std::string> all_spellings(const table_schema& table) {
+    std::vector<std::string> all;
+    for (const machine_key& each : table.keys) {
+        if (units_of(each.kind).empty()) all.emplace_back(each.name);
+        for (const std::string_view unit : units_of(each.kind)) {
+            all.push_back(fmt::format("{}_{}", each.name, unit));
+        }
+    }
+    return all;
+}
+
+/// Other tables that have a key: " ([machine] has it)".
+std::string where_else(std::string_view key) {
+    std::vector<std::string> names;
+    for (const table_schema& table : tables) {
+        if (look_up(table, key).key == nullptr) continue;
+        names.push_back(
+            fmt::format("[{}]{}", table.path == "operations" ? "operations.CLASS" : table.path,
+                        table.kind.empty() ? "" : fmt::format(" of kind {}", table.kind)));
+    }
+    if (names.empty()) return {};
+    return fmt::format(" ({} {} it)", fmt::join(names, " and "),
+                       names.size() == 1 ? "has" : "have");
+}
+
+[[noreturn]] void reject_unit(const table_schema& schema, std::string_view key,
+                              std::string_view near, std::string_view place) {
+    std::vector<std::string_view> units;  // of all keys of that name
+    for (const machine_key& each : schema.keys) {
+        if (each.name != near) continue;
+        for (const std::string_view unit : units_of(each.kind)) units.push_back(unit);
+    }
+    reject(place, fmt::format("{} has no unit{}; {}_UNIT takes {}", key,
+                              key == near ? "" : " that is known", near, fmt::join(units, ", ")));
+}
+
 }  // namespace
 
 std::span<const table_schema> all_tables() { return tables; }
-std::span<const std::string_view> free_tables() { return free_names; }
 std::span<const std::string_view> operation_classes() { return operations; }
 
 operation_costs& costs_of(machine_model& model, std::string_view operation) {
@@ -241,6 +339,10 @@ operation_costs& costs_of(machine_model& model, std::string_view operation) {
     if (operation == "signal") return model.signal;
     if (operation == "put_signal") return model.put_signal;
     return model.active_message;
+}
+
+std::string known_key::constant() const {
+    return fmt::format("{}{}", name(), key != nullptr ? placeholder_of(key->kind) : "");
 }
 
 const table_schema* schema_of(std::string_view path, std::string_view network_kind) {
@@ -261,40 +363,32 @@ known_key look_up(const table_schema& table, std::string_view key) {
     known_key found;
     for (const machine_key& each : table.keys) {
         const auto units = units_of(each.kind);
-        if (units.empty() && each.name == key) return {&each, {}, {}};
+        if (units.empty() && each.name == key) return {.key = &each};
         const std::string_view unit = rest_behind(key, each.name);
-        if (std::ranges::find(units, unit) != units.end()) return {&each, unit, {}};
+        if (std::ranges::find(units, unit) != units.end()) return {.key = &each, .unit = unit};
         if (!units.empty() && (!unit.empty() || each.name == key)) found.near = each.name;
     }
-    return found;
+    if (!table.is_open || !found.near.empty()) return found;
+    const measured_key other = split_by_unit(key);
+    std::vector<std::string_view> names;
+    for (const machine_key& each : table.keys) names.push_back(each.name);
+    constexpr std::size_t few_letters = 2;
+    if (!base::nearest_name(other.name, names, few_letters).empty()) return found;
+    return {.other = other, .unit = other.unit};
 }
 
-std::string legal_keys(const table_schema& table) {
-    std::vector<std::string> names;
-    std::set<quantity> used;
-    for (const machine_key& each : table.keys) {
-        names.push_back(fmt::format("{}{}", each.name, placeholder_of(each.kind)));
-        used.insert(each.kind);
-    }
-    std::vector<std::string> units;
-    for (const quantity kind : used) {
-        if (units_of(kind).empty()) continue;
-        units.push_back(
-            fmt::format("{}: {}", placeholder_of(kind).substr(1), fmt::join(units_of(kind), " ")));
-    }
-    return fmt::format("{}{}", fmt::join(names, ", "),
-                       units.empty() ? "" : fmt::format(" ({})", fmt::join(units, "; ")));
-}
-
-std::vector<std::string> all_spellings(const table_schema& table) {
-    std::vector<std::string> all;
-    for (const machine_key& each : table.keys) {
-        if (units_of(each.kind).empty()) all.emplace_back(each.name);
-        for (const std::string_view unit : units_of(each.kind)) {
-            all.push_back(fmt::format("{}_{}", each.name, unit));
-        }
-    }
-    return all;
+known_key expect_key(const table_schema& schema, std::string_view table, std::string_view key,
+                     std::string_view place) {
+    const known_key known = look_up(schema, key);
+    if (known.is_legal()) return known;
+    if (!known.near.empty()) reject_unit(schema, key, known.near, place);
+    std::string hint = where_else(key);
+    if (hint.empty()) hint = base::did_you_mean(key, all_spellings(schema));
+    reject(place,
+           fmt::format("[{}]{} has no key {}{}; legal are {}{}", table,
+                       schema.kind.empty() ? "" : fmt::format(" of kind {}", schema.kind), key,
+                       hint, legal_keys(schema),
+                       schema.is_open ? ", and names that are not so near to one of these" : ""));
 }
 
 }  // namespace selion::machine::sim

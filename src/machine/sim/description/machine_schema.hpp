@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,12 +54,12 @@ struct table_schema {
     std::string_view path;  ///< "network"; "operations" for all classes of operations
     std::string_view kind;  ///< "mesh": the network whose keys these are; else empty
     std::span<const machine_key> keys;
+    /// Other names are legal too, with any unit or with none, unless one is that of a key with
+    /// another unit or all but the same.
+    bool is_open = false;
 };
 
 std::span<const table_schema> all_tables();
-
-/// Tables that may hold anything with a unit, for floors above the machine.
-std::span<const std::string_view> free_tables();
 
 /// Classes of operations: "put".
 std::span<const std::string_view> operation_classes();
@@ -69,15 +70,24 @@ const table_schema* schema_of(std::string_view path, std::string_view network_ki
 
 /// A key of a file, understood.
 struct known_key {
-    const machine_key* key = nullptr;  ///< null: not in the schema
-    std::string_view unit;
-    std::string_view near;  ///< a key that fits but for its unit; empty if none does
+    const machine_key* key = nullptr;     ///< null: not in the schema
+    std::optional<measured_key> other{};  ///< a legal name that is not in the schema
+    std::string_view unit{};
+    std::string_view near{};  ///< a key that fits but for its unit; empty if none does
+
+    bool is_legal() const { return key != nullptr || other; }
+    /// @pre is_legal()
+    quantity kind() const { return key != nullptr ? key->kind : other->kind; }
+    std::string_view name() const { return key != nullptr ? key->name : other->name; }
+    /// The constant whatever its unit, as the page spells it: "port_PER_BYTE".
+    std::string constant() const;
 };
 known_key look_up(const table_schema& table, std::string_view key);
 
-/// "latency_TIME, gap_TIME, port_PER_BYTE (TIME: ps, ns, ...)".
-std::string legal_keys(const table_schema& table);
-/// Every way to write every key, to find the nearest.
-std::vector<std::string> all_spellings(const table_schema& table);
+/// `look_up`, of a key that must be there.
+/// @param table as sentences name it: "network", "operations.put.2".
+/// @error bad_argument (thrown) names what is near and what is legal.
+known_key expect_key(const table_schema& schema, std::string_view table, std::string_view key,
+                     std::string_view place);
 
 }  // namespace selion::machine::sim

@@ -156,11 +156,34 @@ read_hit_ns = 350
 moved_us_per_byte = 0.2
 entries = 12
 block_kib = 8
+[facts]
+read_hits = { value = 1, source = "given: x" }
 )"));
     EXPECT_EQ(model.extras.at("coherence.read_hit").time, 350'000);
     EXPECT_EQ(model.extras.at("coherence.moved").per_byte.of(10), 2'000'000);
     EXPECT_EQ(model.extras.at("coherence.entries").number, 12);
     EXPECT_EQ(model.extras.at("coherence.block").number, 8192);
+    EXPECT_EQ(model.extras.at("facts.read_hits").number, 1);
+}
+
+TEST(machine_file, what_floors_above_look_up_has_its_unit_and_its_name) {
+    const auto trouble_of_key = [](std::string_view table, std::string_view key) {
+        return trouble_of(with(fmt::format("[{}]\nsource = \"given: x\"\n{} = 3\n", table, key)));
+    };
+    EXPECT_THAT(trouble_of_key("coherence", "read_hit"),
+                HasSubstr("line 14: read_hit has no unit; read_hit_UNIT takes ps, ns"));
+    EXPECT_THAT(trouble_of_key("coherence", "read_hit_bytes"),
+                HasSubstr("read_hit_bytes has no unit that is known; read_hit_UNIT takes ps"));
+    EXPECT_THAT(trouble_of_key("coherence", "moved_us"),
+                HasSubstr("moved_us has no unit that is known; moved_UNIT takes ns_per_byte"));
+    EXPECT_THAT(trouble_of_key("coherence", "raed_hit_ns"),
+                HasSubstr("[coherence] has no key raed_hit_ns (did you mean read_hit_ns?)"));
+    EXPECT_THAT(trouble_of_key("offload", "synchronize_us"),
+                AllOf(HasSubstr("(did you mean synchronise_us?)"), HasSubstr("read_result_TIME")));
+    EXPECT_THAT(trouble_of_key("offload", "call_us_per_byte"), HasSubstr("call_UNIT takes ps"));
+    EXPECT_EQ(trouble_of_key("offload", "call_with_arguments_us"), "");
+    EXPECT_EQ(trouble_of_key("offload", "interrupt_us"), "");
+    EXPECT_THAT(trouble_of(with(""), {{"coherence.read_hit", "350"}}), HasSubstr("has no unit"));
 }
 
 TEST(machine_file, sources_are_kept_for_each_constant) {
@@ -227,8 +250,15 @@ TEST(machine_file, each_mistake_is_one_sentence_with_its_place) {
         {"[[operations.put]]\n[[operations.put]]\n", "sample.toml", "[[operations.put]]",
          "up_to_SIZE"},
         {"[options.speed]\ndefault = \"slow\"\n", "line 12", "option speed needs a default", ""},
-        {"[options]\nfast = \"network.latency\"\n", "line 13", "has no key latency",
-         "latency_TIME"},
+        {"[options]\nfast = \"network.latency\"\n", "line 13", "latency has no unit",
+         "latency_UNIT takes ps, ns"},
+        {"[processor]\nthreads = 2\n", "line 13",
+         "[processor] has no key threads ([machine] has it)", "flop_EACH"},
+        {"slot_ns = 2\n", "line 12", "[network] of kind crossbar has no key slot_ns ([network] of",
+         "kind mesh has it)"},
+        {"[options.w]\ndefault = \"a\"\n[options.w.a]\nsource = \"given: x\"\nnetwork.gap_us = 1\n"
+         "network.gap_ns = 1\n",
+         "line 17", "network.gap is given twice in [options.w.a]", ""},
         {"[options]\nseed = \"network.latency_us\"\n", "line 13", "option seed needs another name",
          "every run"},
         {"[options]\nfast = \"latency_us\"\n", "line 13", "a key with its table", ""},
@@ -363,6 +393,46 @@ TEST(machine_options, a_table_that_the_file_leaves_out_can_be_set) {
     EXPECT_EQ(model.processor.poll, 5000);
 }
 
+constexpr std::string_view costs = R"(
+[processor]
+source = "given: x"
+flop_ns = 1
+load_ns = 2
+[[operations.put]]
+source = "given: x"
+up_to_bytes = 100
+origin_us = 3
+target_us = 4
+[[operations.put]]
+source = "given: x"
+origin_us = 5
+)";
+
+TEST(machine_options, a_table_that_stands_for_another_begins_as_its_copy) {
+    const machine_model model = read(with(costs), {{"master.flop_ns", "7"},
+                                                   {"processor.load_ns", "8"},
+                                                   {"operations.put_signal.target_us", "9"},
+                                                   {"operations.put.2.origin_us", "6"}});
+    ASSERT_TRUE(model.master);
+    EXPECT_EQ(model.master->flop.of(1), 7000);
+    EXPECT_EQ(model.master->load.of(1), 8000);
+    EXPECT_EQ(model.processor.flop.of(1), 1000);
+    EXPECT_EQ(model.put_signal.of(100).origin, 3'000'000);
+    EXPECT_EQ(model.put_signal.of(100).target, 9'000'000);
+    EXPECT_EQ(model.put_signal.of(101).origin, 6'000'000);
+    EXPECT_EQ(model.put.of(100).target, 4'000'000);
+    EXPECT_EQ(model.signal.of(0).target, 0);
+}
+
+TEST(machine_options, a_table_of_which_one_key_is_not_enough_is_not_made) {
+    EXPECT_THAT(trouble_of(with(""), {{"node.cores_per_socket", "4"}}),
+                AllOf(StartsWith("sample.toml, option node.cores_per_socket=4: sample.toml has no "
+                                 "[node]"),
+                      HasSubstr("would be free")));
+    EXPECT_THAT(trouble_of(std::string(head), {{"network.kind", "crossbar"}}),
+                HasSubstr("has no [network]"));
+}
+
 TEST(machine_options, regimes_are_set_together_or_one_by_one) {
     const std::string text = with(R"(
 [[operations.put]]
@@ -382,7 +452,9 @@ TEST(machine_options, mistakes_name_the_legal_ones) {
                 AllOf(HasSubstr("option grad=fine: there is no such option (did you mean grade?)"),
                       HasSubstr("legal are lag, grade, ranks")));
     EXPECT_THAT(trouble_of(with(""), {{"network.latency", "1"}}),
-                AllOf(HasSubstr("has no key latency"), HasSubstr("latency_TIME")));
+                HasSubstr("option network.latency=1: latency has no unit; latency_UNIT takes ps"));
+    EXPECT_THAT(trouble_of(with(""), {{"network.latencyy_us", "1"}}),
+                AllOf(HasSubstr("(did you mean latency_us?)"), HasSubstr("latency_TIME")));
     EXPECT_THAT(trouble_of(with(""), {{"nettwork.latency_us", "1"}}),
                 HasSubstr("no table [nettwork] (did you mean network?)"));
     EXPECT_THAT(trouble_of(with(""), {{"network.latency_us", "fast"}}), HasSubstr("not a number"));

@@ -60,6 +60,70 @@ TEST(machine_options, what_is_set_twice_is_a_mistake) {
     }
 }
 
+TEST(machine_options, one_constant_in_two_quantities_is_two) {
+    const machine_model model = read_machine(twins_and(""), "twins.toml",
+                                             {{"operations.put.origin_us", "1"},
+                                              {"operations.put.origin_ns_per_byte", "2"}})
+                                    .value();
+    EXPECT_EQ(model.put.of(1).origin, 1'000'000);
+    EXPECT_EQ(model.put.of(1).origin_per_byte.of(10), 20'000);
+}
+
+constexpr std::string_view words = R"(
+[options.wire]
+default = "copper"
+[options.wire.copper]
+[options.wire.glass]
+source = "given: x"
+network.latency_us = 5
+[options.switch]
+default = "old"
+[options.switch.old]
+[options.switch.new]
+source = "given: x"
+network.latency_ns = 9
+[options.calls]
+default = "cheap"
+[options.calls.cheap]
+[options.calls.dear]
+source = "given: x"
+operations.put.2.origin_us = 50
+operations.put.origin_us = 7
+)";
+
+TEST(machine_options, words_that_set_the_same_do_not_go_together) {
+    EXPECT_THAT(trouble_in(twins_and(words), {{"wire", "glass"}}), IsEmpty());
+    EXPECT_THAT(trouble_in(twins_and(words), {{"switch", "new"}}), IsEmpty());
+    EXPECT_THAT(
+        trouble_in(twins_and(words), {{"switch", "new"}, {"wire", "glass"}}),
+        HasSubstr("option switch=new: wire=glass and switch=new both set network.latency;"));
+    const std::string by_default = R"(
+[options.wire]
+default = "glass"
+[options.wire.glass]
+network.latency_us = { value = 5, source = "given: x" }
+[options.switch]
+default = "new"
+[options.switch.new]
+network.latency_us = { value = 6, source = "given: x" }
+)";
+    EXPECT_THAT(trouble_in(twins_and(by_default)),
+                HasSubstr("line 21: wire=glass and switch=new both set network.latency;"));
+    // A key goes before a word.
+    EXPECT_THAT(trouble_in(twins_and(words), {{"lag", "3"}, {"wire", "glass"}}), IsEmpty());
+}
+
+TEST(machine_options, one_regime_of_a_word_differs_from_all_of_them) {
+    const machine_model model =
+        read_machine(twins_and(words), "twins.toml", {{"calls", "dear"}}).value();
+    EXPECT_EQ(model.put.of(1).origin, 7'000'000);
+    EXPECT_EQ(model.put.of(101).origin, 50'000'000);
+    const machine_model asked = read_machine(twins_and(words), "twins.toml",
+                                             {{"calls", "dear"}, {"operations.put.origin_us", "1"}})
+                                    .value();
+    EXPECT_EQ(asked.put.of(101).origin, 1'000'000);
+}
+
 TEST(machine_options, one_regime_differs_from_all_of_them) {
     const machine_model model =
         read_machine(twins_and(""), "twins.toml",
