@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrong machines and options: one sentence, exit status 2."""
 
+import os
 import re
 
 import pytest
@@ -39,13 +40,18 @@ from conftest import checking_build
     ("sim:crossbar,memory.each_rank_gib=99999999999",
      ["each_rank_gib = 99999999999 must be a whole number of bytes, at most 4294967296"]),
     ("sim:clovertown,node.cores_per_cache=3", ["cores_per_cache = 3 must divide", "= 4"]),
-    ("sim:multispert,network.write_us_per_byte=6000000,network.expander_us_per_byte=6000000",
-     ["write or read, and expander, are too long together"]),
-    ("sim:epiphany-iii,network.hop_s=1000001", ["hop_s", "too long"]),
+    ("sim:multispert,network.write_us_per_byte=6000000,network.expander_us_per_byte=6000000,"
+     "network.boards_per_expander=4", ["write or read, and expander, are too long together"]),
+    ("sim:multispert,network.expander_us=1", ["network.expander_us=1", "boards_per_expander"]),
+    ("sim:multispert,network.slots=3", ["network.slots=3", "room for 3 boards", "4 are asked"]),
+    ("sim:epiphany-iii,network.hop_s=1000001", ["hop_s", "too long", "at most 1e+06 s"]),
     ("sim:epiphany-iii,node.cores_per_socket=2", ["epiphany-iii.toml has no [node]"]),
+    ("sim:bluegene-p,nodes=8,network.sides=2x2", ["nodes = 8 and sides 2x2, which make 4"]),
+    ("sim:bluegene-p,machine.most_ranks=8", ["most_ranks is for a crossbar"]),
     ("sim:now-ultrasparc,coherence.raed_hit_ns=1", ["did you mean read_hit_ns"]),
     ("sim:multispert,offload.call=1", ["call has no unit", "call_UNIT takes"]),
     ("sim:clovertown,node.threads=2", ["[node] has no key threads ([machine] has it)"]),
+    ("sim:niagara2,ranks=65", ["room for 64 ranks (1 node of 1 process with 64 threads)"]),
     ("sim:crossbar,loss=0.1", ["loss", "retransmission"]),
     ("sim:crossbar,compute=fast", ["compute=fast", "measured"]),
     ("sim:crossbar,compute=measuredx1e16", ["measuredx1e16", "at most 1000000"]),
@@ -62,6 +68,14 @@ def test_a_sentence_names_the_mistake(on_machine, machine, words):
     assert done.stderr.count("\n") == 1
     for word in words:
         assert word in done.stderr
+
+
+def test_a_pipe_is_no_machine_file(on_machine, tmp_path):
+    os.mkfifo(tmp_path / "pipe.toml")
+    done = on_machine(f"sim:{tmp_path}/pipe.toml", "em3d", "--random")
+    assert done.returncode == 2
+    assert done.stderr.endswith("pipe.toml: is a pipe (FIFO); a machine is read from an ordinary "
+                                "file\n")
 
 
 @pytest.mark.parametrize("machine", [

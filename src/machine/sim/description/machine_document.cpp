@@ -111,7 +111,8 @@ private:
                            .value = false,
                            .text = {},
                            .source = shared_source,
-                           .place = place(each.at)};
+                           .place = place(each.at),
+                           .speaker = said_by::file};
         const toml::node* held = each.node;
         if (const toml::table* const both = held->as_table()) {
             held = both->get("value");
@@ -171,11 +172,14 @@ private:
             return *word;
         }
         const toml::array* const list = node.as_array();
-        // TOML++ calls no empty list homogeneous.
-        if (list == nullptr || !(list->empty() || list->is_homogeneous<std::int64_t>())) {
+        if (list == nullptr) {
             reject(where, fmt::format("{} must be a number, a word, true, false or a list of whole "
                                       "numbers",
                                       key));
+        }
+        // TOML++ calls no empty list homogeneous.
+        if (!list->empty() && !list->is_homogeneous<std::int64_t>()) {
+            reject(where, fmt::format("{} is a list, which must be of whole numbers", key));
         }
         std::vector<std::int64_t> numbers;
         for (const toml::node& each : *list) numbers.push_back(*each.value_exact<std::int64_t>());
@@ -213,11 +217,11 @@ private:
             written_choice made{.name = std::string(each.key), .changes = {}};
             const toml::table* const changes = block_of(each);
             if (changes == nullptr) {
-                reject(
-                    place(each.at),
-                    fmt::format("[options.{0}] can have a default and a table for each word; "
-                                "what {1} sets, and a source for it, stands in [options.{0}.{1}]",
-                                into.name, each.key));
+                reject(place(each.at),
+                       fmt::format(
+                           "[options.{0}] has a \"{1}\"; it can have a default and a table for "
+                           "each word, such as [options.{0}.fast], in which sources stand",
+                           into.name, each.key));
             }
             read_changes(*changes, "", source_of(*changes, each.at), made.changes);
             into.choices.push_back(std::move(made));

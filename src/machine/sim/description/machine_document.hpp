@@ -16,6 +16,9 @@ namespace selion::machine::sim {
 using plain_value =
     std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>>;
 
+/// Who says a value; the later of two has the last word.
+enum class said_by : std::uint8_t { file, choice, spec };
+
 /// `key = value`, with what is said about its source.
 struct written_value {
     std::string key;  ///< without its table: "latency_us"
@@ -23,6 +26,7 @@ struct written_value {
     std::string text;    ///< as written, for tables
     std::string source;  ///< its own or its table's; empty: there is none
     std::string place;   ///< "crossbar.toml, line 12", or "option network.latency_us"
+    said_by speaker = said_by::file;
 };
 
 /// `[path]`, or one of several `[[path]]`.

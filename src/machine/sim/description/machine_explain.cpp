@@ -8,6 +8,7 @@
 
 #include "base/units.hpp"
 #include "machine/sim/description/machine_file.hpp"
+#include "machine/sim/description/machine_units.hpp"
 #include "machine/sim/model/closed_form.hpp"
 
 namespace selion::machine::sim {
@@ -22,11 +23,6 @@ std::string time_text(double ps) {
         ++unit;
     }
     return fmt::format("{:.3g} {}", ps, units[unit]);
-}
-
-/// "1 rank", "16 ranks".
-std::string many(std::uint64_t count, std::string_view what) {
-    return fmt::format("{} {}{}", count, what, count == 1 ? "" : what.ends_with('s') ? "es" : "s");
 }
 
 class explainer {
@@ -80,7 +76,7 @@ private:
     }
 
     std::string shape() const {
-        std::string text = many(model_.ranks, "rank");
+        std::string text = count_text(model_.ranks, "rank");
         if (model_.network == network_kind::mesh) {
             text += fmt::format(", one on each of {} rows of {} cores, row by row",
                                 model_.mesh.rows, model_.mesh.columns);
@@ -90,12 +86,12 @@ private:
             text += fmt::format(" on a torus of {} nodes", fmt::join(model_.torus.sides, " x "));
         }
         if (model_.node) {
-            text +=
-                fmt::format("; each node has {} of {} with {}, and runs {} of {}",
-                            many(model_.node->sockets, "socket"), many(model_.node->cores, "core"),
-                            many(model_.node->threads, "hardware thread"),
-                            many(model_.processes_per_node, "process"),
-                            many(std::min(model_.threads_per_process, model_.ranks), "rank"));
+            text += fmt::format(
+                "; each node has {} of {} with {}, and runs {} of {}",
+                count_text(model_.node->sockets, "socket"), count_text(model_.node->cores, "core"),
+                count_text(model_.node->threads, "hardware thread"),
+                count_text(model_.processes_per_node, "process"),
+                count_text(std::min(model_.threads_per_process, model_.ranks), "rank"));
         }
         text += '.';
         if (model_.memory_bytes != 0) {
@@ -134,7 +130,7 @@ private:
             speed(node.core_per_byte), speed(node.memory_per_byte));
         if (node.fpus < node.threads) {
             text += fmt::format(" The {} threads of a core share {}.", node.threads,
-                                many(node.fpus, "floating-point unit"));
+                                count_text(node.fpus, "floating-point unit"));
         }
         return text;
     }
@@ -200,7 +196,7 @@ private:
         const bool has_hops =
             model_.network == network_kind::mesh || model_.network == network_kind::torus;
         say("  {} from rank 0 to rank {}{}: {}", what, to,
-            has_hops ? fmt::format(" ({})", many(hops(model_, 0, to), "hop")) : "",
+            has_hops ? fmt::format(" ({})", count_text(hops(model_, 0, to), "hop")) : "",
             of(way.total()));
         const std::array<std::pair<std::string_view, ticks>, 5> parts{
             {{"its call", way.origin},

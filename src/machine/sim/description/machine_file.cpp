@@ -26,7 +26,7 @@ machine_model read(std::string_view text, const std::string& file, const option_
     check_tables(document);
     std::vector<option_note> notes = apply_options(document, options);
     machine_draft draft = read_tables(document);
-    settle_shape(draft, document);
+    settle_shape(draft);
     draft.model.options = std::move(notes);
     return std::move(draft.model);
 }

@@ -120,7 +120,7 @@ private:
     /// before words; one of several tables of a path goes before all of them together.
     struct putting_turn {
         bool is_derived = false;
-        bool is_asked = false;
+        said_by speaker = said_by::file;
         bool is_of_one = false;
         auto operator<=>(const putting_turn&) const = default;
     };
@@ -253,7 +253,9 @@ private:
                                    "constants",
                                    earlier->second, word, found.name()));
             }
-            plan(found, change, false);
+            written_value value = change;
+            value.speaker = said_by::choice;
+            plan(found, std::move(value));
         }
     }
 
@@ -266,20 +268,19 @@ private:
             reject(place, fmt::format("{} and {} both set {}; give one of them", earlier->second,
                                       option, found.name()));
         }
-        plan(found,
-             {.key = {},
-              .value = value_from(text, found.known.kind(), place),
-              .text = std::string(text),
-              .source = fmt::format("assumed because the spec says {}={}", option, text),
-              .place = place},
-             true);
+        plan(found, {.key = {},
+                     .value = value_from(text, found.known.kind(), place),
+                     .text = std::string(text),
+                     .source = fmt::format("assumed because the spec says {}={}", option, text),
+                     .place = place,
+                     .speaker = said_by::spec});
     }
 
-    void plan(const found_key& found, written_value value, bool is_asked) {
+    void plan(const found_key& found, written_value value) {
         value.key = found.key;
         const bool is_derived =
             derived_from(found.table) != nullptr && find_table(found.table) == nullptr;
-        const putting_turn when{is_derived, is_asked, path_of(found.table) != found.table};
+        const putting_turn when{is_derived, value.speaker, path_of(found.table) != found.table};
         if (found.table == "network" && found.key == "kind") planned_kind_ = value.text;
         planned_.push_back({found, std::move(value), when});
     }
@@ -330,7 +331,7 @@ private:
         };
         if (const auto tables = find_all(); !tables.empty()) return tables;
         const bool is_whole = std::ranges::find(whole_tables, path) != whole_tables.end();
-        if (is_whole && planned.turn.is_asked) {
+        if (is_whole && planned.value.speaker == said_by::spec) {
             reject(planned.value.place,
                    fmt::format("{} has no [{}], and with this key alone all else in it would be "
                                "free; write the table into a file",

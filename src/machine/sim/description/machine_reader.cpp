@@ -35,7 +35,9 @@ std::vector<std::string> table_names() {
 /// Converts values of one document.
 class table_reader {
 public:
-    explicit table_reader(const machine_document& document) : document_(document) {}
+    explicit table_reader(const machine_document& document) : document_(document) {
+        draft_.file = document.file;
+    }
 
     machine_draft read() {
         read_clock();
@@ -43,8 +45,9 @@ public:
         for (const written_table& table : document_.tables) {
             if (table.path != "clock") read_table(table);
         }
-        if (find("machine") == nullptr || draft_.model.name.empty()) {
-            reject(document_.file, "[machine] with a name is missing");
+        if (find("machine") == nullptr) draft_.reject_at({}, "[machine] with a name is missing");
+        if (draft_.model.name.empty()) {
+            draft_.reject_at({"machine.name", "machine"}, "[machine] needs a name");
         }
         if (find("node") != nullptr) draft_.model.node = draft_.node;
         set_kinds();
@@ -143,6 +146,7 @@ private:
     }
 
     void read_table(const written_table& table) {
+        draft_.statements.emplace(table.name(), statement{table.place, said_by::file});
         const table_schema& schema = *schema_of(table.path, draft_.network_kind);
         if (table.path == "processor") draft_.processor = &draft_.model.processor;
         if (table.path == "master") draft_.processor = &draft_.model.master.emplace();
@@ -164,6 +168,8 @@ private:
             } else {
                 store(known, value);
             }
+            draft_.statements.emplace(fmt::format("{}.{}", table.name(), known.constant()),
+                                      statement{value.place, value.speaker});
             note(table, value, known.unit);
         }
     }
@@ -237,7 +243,11 @@ private:
         }
         const double result = in_ticks(kind, amount, unit, base_);
         if (!(result <= limit_ps / base_.tick.in_ps())) {
-            reject(value.place, fmt::format("{} = {} is too long", value.key, value.text));
+            reject(
+                value.place,
+                fmt::format("{} = {} is too long; {} at most {:g} s", value.key, value.text,
+                            kind == quantity::time ? "a time is" : "a byte or an operation takes",
+                            limit_ps * 1e-12));
         }
         return result;
     }
@@ -308,17 +318,19 @@ private:
     void check_ticks() const {
         const machine_model& model = draft_.model;
         // Somebody who looks again and again must see time pass.
-        require_ticks("[processor] poll", model.processor.poll);
-        if (model.master) require_ticks("[master] poll", model.master->poll);
+        require_ticks("processor", "poll", model.processor.poll);
+        if (model.master) require_ticks("master", "poll", model.master->poll);
         if (model.network != network_kind::mesh) return;
         // A mesh goes on from tick to tick.
-        require_ticks("[network] entry", model.mesh.entry);
-        require_ticks("[network] hop", model.mesh.hop);
-        require_ticks("[network] slot", model.mesh.slot);
+        require_ticks("network", "entry", model.mesh.entry);
+        require_ticks("network", "hop", model.mesh.hop);
+        require_ticks("network", "slot", model.mesh.slot);
     }
 
-    void require_ticks(std::string_view what, ticks amount) const {
-        if (amount == 0) reject(document_.file, fmt::format("{} must be at least a tick", what));
+    void require_ticks(std::string_view table, std::string_view key, ticks amount) const {
+        if (amount != 0) return;
+        draft_.reject_at({fmt::format("{}.{}_TIME", table, key), table},
+                         fmt::format("[{}] {} must be at least a tick", table, key));
     }
 
     /// A byte through an expander box takes both.
@@ -326,19 +338,24 @@ private:
         const bus_model& bus = draft_.model.bus;
         const wide slowest = std::max(bus.write_per_byte.scaled, bus.read_per_byte.scaled);
         if (slowest + bus.expander_per_byte.scaled <= INT64_MAX) return;
-        reject(document_.file,
-               "[network] write or read, and expander, are too long together: a "
-               "byte takes at most eight seconds");
+        draft_.reject_at({"network.expander_PER_BYTE"},
+                         "[network] write or read, and expander, are too long together: a byte "
+                         "takes at most eight seconds");
     }
 
     void check_regimes(std::string_view operation) {
         const auto& regimes = costs_of(draft_.model, operation).regimes;
         for (std::size_t i = 1; i < regimes.size(); ++i) {
             if (regimes[i].up_to_bytes > regimes[i - 1].up_to_bytes) continue;
-            reject(document_.file,
-                   fmt::format("each [[operations.{}]] must say up_to_SIZE, more than the one "
-                               "before; only the last may leave it out",
-                               operation));
+            // The one before says nothing, or this one too little.
+            const bool is_open = regimes[i - 1].up_to_bytes == UINT64_MAX;
+            const std::string table =
+                fmt::format("operations.{}.{}", operation, is_open ? i : i + 1);
+            draft_.reject_at(
+                {table + ".up_to_SIZE", table},
+                fmt::format("each [[operations.{}]] must say up_to_SIZE, more than the "
+                            "one before; only the last may leave it out",
+                            operation));
         }
     }
 

@@ -22,6 +22,6 @@ machine_draft read_tables(const machine_document& document);
 /// Settles how many ranks there are, and where: what the file or options leave open follows from
 /// the rest.
 /// @error bad_argument (thrown): more ranks than the shape has room for, shapes that cannot be.
-void settle_shape(machine_draft& draft, const machine_document& document);
+void settle_shape(machine_draft& draft);
 
 }  // namespace selion::machine::sim

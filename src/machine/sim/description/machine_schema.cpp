@@ -9,7 +9,6 @@
 #include <set>
 
 #include "base/nearest_name.hpp"
-#include "machine/sim/description/machine_document.hpp"
 
 namespace selion::machine::sim {
 namespace {
@@ -339,6 +338,21 @@ operation_costs& costs_of(machine_model& model, std::string_view operation) {
     if (operation == "signal") return model.signal;
     if (operation == "put_signal") return model.put_signal;
     return model.active_message;
+}
+
+const statement* machine_draft::said(std::string_view what) const {
+    const auto place = statements.find(what);
+    return place == statements.end() ? nullptr : &place->second;
+}
+
+void machine_draft::reject_at(const std::vector<std::string_view>& what,
+                              std::string_view mistake) const {
+    const statement* last = nullptr;
+    for (const std::string_view each : what) {
+        const statement* const found = said(each);
+        if (found != nullptr && (last == nullptr || found->speaker > last->speaker)) last = found;
+    }
+    reject(last != nullptr ? last->place : file, mistake);
 }
 
 std::string known_key::constant() const {

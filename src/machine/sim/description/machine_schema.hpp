@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "machine/sim/description/machine_document.hpp"
 #include "machine/sim/description/machine_units.hpp"
 #include "machine/sim/model/machine_model.hpp"
 
@@ -16,10 +19,19 @@
 /// them; a test holds page and schema together.
 namespace selion::machine::sim {
 
+/// Where a key or a table stands, and who says so.
+struct statement {
+    std::string place;
+    said_by speaker = said_by::file;
+};
+
 /// A machine while its file is read: the model, and what the model does not keep. 0 and empty: not
 /// said.
 struct machine_draft {
     machine_model model;
+    std::string file;
+    /// All tables, "network", and keys as the page spells them, "network.latency_TIME".
+    std::map<std::string, statement, std::less<>> statements;
     double frequency_hz = 0;
     std::string tick;
     std::string network_kind;
@@ -30,11 +42,18 @@ struct machine_draft {
     std::uint32_t nodes = 0;
     std::uint32_t processes = 0;  ///< of a node
     std::uint32_t threads = 0;    ///< of a process
-    std::uint32_t boards = 0;
+    std::uint32_t boards = 1;
     std::uint32_t most_boards = 0;
     node_model node;
     processor_costs* processor = nullptr;  ///< that the table at hand describes
     operation_regime* regime = nullptr;    ///< likewise
+
+    /// Null: nobody says it.
+    const statement* said(std::string_view what) const;
+    /// Rejects with the place of that key or table which has been said last, of several the first;
+    /// with the file if none is there.
+    [[noreturn]] void reject_at(const std::vector<std::string_view>& what,
+                                std::string_view mistake) const;
 };
 
 /// Where a key's value goes.

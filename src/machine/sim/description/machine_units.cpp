@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/sim/description/machine_units.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 
 namespace selion::machine::sim {
@@ -97,6 +99,11 @@ double scale_of(quantity kind, std::string_view name) {
 }
 
 bool is_speed(std::string_view unit) { return unit.ends_with("_per_s"); }
+
+std::string count_text(std::uint64_t count, std::string_view what) {
+    const bool hisses = what.ends_with('s') || what.ends_with('x');
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : hisses ? "es" : "s");
+}
 
 double in_ticks(quantity kind, double amount, std::string_view unit, const time_base& base) {
     // All factors first, one division last: what is whole stays whole.

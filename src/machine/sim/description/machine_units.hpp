@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,5 +59,8 @@ double scale_of(quantity kind, std::string_view unit);
 
 /// Whether larger means faster: "mb_per_s".
 bool is_speed(std::string_view unit);
+
+/// "1 rank", "16 ranks", "2 processes".
+std::string count_text(std::uint64_t count, std::string_view what);
 
 }  // namespace selion::machine::sim

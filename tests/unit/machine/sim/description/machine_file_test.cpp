@@ -209,19 +209,31 @@ struct mistake {
     std::string cure;
 };
 
+void expect_sentences(const std::vector<mistake>& mistakes) {
+    for (const mistake& each : mistakes) {
+        const std::string sentence = trouble_of(with(each.text));
+        EXPECT_THAT(sentence, AllOf(StartsWith("sample.toml"), HasSubstr(each.line + ": "),
+                                    HasSubstr(each.wrong), HasSubstr(each.cure)))
+            << each.text;
+        EXPECT_EQ(sentence.find('\n'), std::string::npos) << each.text;
+    }
+}
+
 TEST(machine_file, each_mistake_is_one_sentence_with_its_place) {
-    const std::vector<mistake> mistakes{
+    expect_sentences({
         {"gap = 5\n", "line 12", "gap has no unit; gap_UNIT takes", "ps, ns, us"},
         {"gap_lightyears = 5\n", "line 12",
          "gap_lightyears has no unit that is known; gap_UNIT takes", "ps, ns, us"},
         {"gpa_ns = 5\n", "line 12", "has no key gpa_ns (did you mean gap_ns?)", "gap_TIME"},
         {"gap_ns = -5\n", "line 12", "gap_ns = -5", "0 or more"},
         {"gap_ns = inf\n", "line 12", "gap_ns = inf", "finite"},
-        {"gap_s = 1e30\n", "line 12", "gap_s", "too long"},
+        {"gap_s = 1e30\n", "line 12", "gap_s", "too long; a time is at most 1e+06 s"},
+        {"port_mb_per_s = 1e-20\n", "line 12", "port_mb_per_s",
+         "too long; a byte or an operation takes at most 8 s"},
         {"gap_ns = \"five\"\n", "line 12", "gap_ns must be a number", "not five (a word)"},
         {"gap_ns = true\n", "line 12", "gap_ns must be a number", "not true (a truth value)"},
         {"gap_ns = [1, 2]\n", "line 12", "gap_ns must be a number", "a list"},
-        {"gap_ns = [1, 2.5]\n", "line 12", "gap_ns must be", "a list of whole numbers"},
+        {"gap_ns = [1, 2.5]\n", "line 12", "gap_ns is a list", "of whole numbers"},
         {"packet_bytes = -1\n", "line 12", "packet_bytes = -1 must be 0 or more", "finite"},
         {"[memory]\nsource = \"given: x\"\neach_rank_kib = -1\n", "line 14",
          "each_rank_kib = -1 must be greater than 0", "finite"},
@@ -241,14 +253,21 @@ TEST(machine_file, each_mistake_is_one_sentence_with_its_place) {
         {"[operations.putt]\n", "line 12", "no table [operations.putt]", "operations.put"},
         {"[operations]\nput = 3\n", "line 13", "operations.put must be a table", ""},
         {"[processor]\nflop_ns = 1\n", "line 13", "flop_ns has no source", "given: ..."},
-        {"[processor]\nsource = \"given: x\"\npoll_ns = 0\n", "sample.toml", "poll",
-         "at least a tick"},
+        {"[processor]\nsource = \"given: x\"\npoll_ns = 0\n", "line 14", "poll", "at least a tick"},
         {"[reception]\nkind = \"divination\"\n", "line 13", "kind = divination",
          "hardware, polling, interrupt"},
         {"[clock]\ntick = \"cycle\"\n", "line 12", "needs a frequency", ""},
         {"[node\n", "line 12", "this is not TOML", ""},
-        {"[[operations.put]]\n[[operations.put]]\n", "sample.toml", "[[operations.put]]",
-         "up_to_SIZE"},
+        {"[[operations.put]]\n[[operations.put]]\n", "line 12", "[[operations.put]]", "up_to_SIZE"},
+        {"[[operations.put]]\nsource = \"given: x\"\nup_to_bytes = 100\n[[operations.put]]\nsource "
+         "= "
+         "\"given: x\"\nup_to_bytes = 50\n",
+         "line 17", "[[operations.put]]", "up_to_SIZE"},
+    });
+}
+
+TEST(machine_file, each_mistake_of_an_option_is_one_sentence_with_its_place) {
+    expect_sentences({
         {"[options.speed]\ndefault = \"slow\"\n", "line 12", "option speed needs a default", ""},
         {"[options]\nfast = \"network.latency\"\n", "line 13", "latency has no unit",
          "latency_UNIT takes ps, ns"},
@@ -265,23 +284,17 @@ TEST(machine_file, each_mistake_is_one_sentence_with_its_place) {
         {"[options]\nlag = 5\n", "line 13", "option lag must be another name for a key",
          "a table of words, [options.lag]"},
         {"[options.w]\nsource = \"given: x\"\ndefault = \"a\"\n[options.w.a]\n", "line 13",
-         "a default and a table for each word", "a source for it"},
+         "has a \"source\"; it can have a default and a table for each word", "sources stand"},
         {"[options.w]\ndefault = \"a\"\n[options.w.a]\n[options.w.b]\nnetwork.gap_ns = 1\n",
          "line 16", "network.gap_ns has no source", ""},
         {"[options.w]\ndefault = \"a\"\n[options.w.a.network]\nsource = \"hearsay\"\n", "line 15",
          "a source is a text", ""},
-    };
-    for (const mistake& each : mistakes) {
-        const std::string sentence = trouble_of(with(each.text));
-        EXPECT_THAT(sentence, AllOf(StartsWith("sample.toml"), HasSubstr(each.line + ": "),
-                                    HasSubstr(each.wrong), HasSubstr(each.cure)))
-            << each.text;
-        EXPECT_EQ(sentence.find('\n'), std::string::npos) << each.text;
-    }
+    });
 }
 
 TEST(machine_file, what_must_be_there) {
-    EXPECT_THAT(trouble_of(""), HasSubstr("[machine] with a name is missing"));
+    EXPECT_THAT(trouble_of(""), HasSubstr("sample.toml: [machine] with a name is missing"));
+    EXPECT_THAT(trouble_of("\n[machine]\n"), HasSubstr("line 2: [machine] needs a name"));
     EXPECT_THAT(trouble_of("x = 1\n"), HasSubstr("x must be a table"));
     EXPECT_THAT(trouble_of(join(head, "[network]\n")), HasSubstr("has no kind"));
     EXPECT_THAT(trouble_of(join(head, "[network]\nkind = \"torus\"\n")), HasSubstr("needs sides"));

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "machine/sim/description/machine_file.hpp"
 
@@ -194,6 +197,126 @@ slots = 4
     EXPECT_THAT(misfit_of(bus), IsEmpty());
     EXPECT_THAT(misfit_of(bus, {{"network.slots", "3"}}),
                 AllOf(HasSubstr("room for 6 boards"), HasSubstr("7 are asked for")));
+    EXPECT_THAT(misfit_of(bus, {{"network.boards_per_expander", "0"}}),
+                AllOf(HasSubstr("network.slots = 4 there is room for 4 boards"),
+                      HasSubstr("7 are asked for")));
+    EXPECT_THAT(misfit_of(bus, {{"network.boards_per_expander", "0"}, {"boards", "4"}}), IsEmpty());
+}
+
+/// A machine of one network, lines 1 to 3, and the network's keys from line 5 on.
+std::string network_of(std::string_view kind, std::string_view keys = {}) {
+    return fmt::format(
+        "[machine]\nname = \"x\"\nsource = \"given: x\"\n[network]\nsource = \"given: "
+        "x\"\nkind = \"{}\"\n{}",
+        kind, keys);
+}
+
+TEST(machine_shape, networks_need_few_keys) {
+    const machine_model bus = shaped(network_of("bus"));
+    EXPECT_EQ(bus.ranks, 2u);
+    EXPECT_EQ(bus.most_ranks, 2u);
+    EXPECT_THAT(misfit_of(network_of("bus"), {{"boards", "3"}}), IsEmpty());
+    EXPECT_THAT(misfit_of(network_of("bus"), {{"ranks", "3"}}),
+                AllOf(HasSubstr("a host and 1 board)"), HasSubstr("add network.most_boards=2")));
+    EXPECT_THAT(misfit_of(network_of("bus"), {{"ranks", "3"}, {"network.most_boards", "2"}}),
+                IsEmpty());
+    EXPECT_EQ(shaped(network_of("mesh", "entry_ns = 1\nhop_ns = 1\n")).ranks, 1u);
+    EXPECT_EQ(shaped(network_of("torus", "sides = [3]\n")).ranks, 3u);
+    EXPECT_EQ(shaped(network_of("crossbar"), {{"ranks", "5"}}).ranks, 5u);
+    EXPECT_THAT(misfit_of(network_of("crossbar")),
+                HasSubstr("shape.toml, line 1: [machine] needs ranks"));
+}
+
+TEST(machine_shape, a_node_is_for_networks_whose_ranks_can_share_memory) {
+    const std::string cores = "[node]\nsource = \"given: x\"\ncores_per_socket = 2\n";
+    EXPECT_THAT(misfit_of(network_of("mesh", "entry_ns = 1\nhop_ns = 1\n" + cores)),
+                AllOf(HasSubstr("line 9: [node] goes with"), HasSubstr("ranks of a mesh")));
+    EXPECT_THAT(misfit_of(network_of("bus", cores)), HasSubstr("ranks of a bus"));
+    EXPECT_THAT(misfit_of(network_of("torus", "sides = [2]\n" + cores)), IsEmpty());
+    EXPECT_THAT(misfit_of(network_of("crossbar", cores)), IsEmpty());
+}
+
+TEST(machine_shape, nodes_and_sides_of_a_torus_agree) {
+    const std::string torus = network_of("torus", "sides = [4, 4]\n");
+    const auto with_nodes = [&](std::uint32_t nodes) {
+        return fmt::format(
+            "{}[memory]\n[options.size]\ndefault = \"usual\"\n[options.size.usual]\n"
+            "[options.size.small]\nmachine.nodes = {{ value = {}, source = \"given: "
+            "x\" }}\n",
+            torus, nodes);
+    };
+    std::string both = torus;
+    both.insert(both.find("[network]"), "nodes = 8\n");
+    EXPECT_THAT(misfit_of(both), HasSubstr("line 4: nodes = 8 and sides 4x4, which make 16"));
+    both.replace(both.find("= 8"), 3, "= 16");
+    EXPECT_EQ(shaped(both).ranks, 16u);
+    EXPECT_EQ(shaped(both, {{"network.sides", "2x3"}}).ranks, 6u);
+    EXPECT_EQ(shaped(both, {{"nodes", "6"}}).ranks, 6u);
+    EXPECT_THAT(misfit_of(torus, {{"nodes", "16"}, {"network.sides", "4x4"}}),
+                HasSubstr("option nodes=16: nodes = 16 and sides 4x4"));
+    const machine_model small = shaped(with_nodes(8), {{"size", "small"}});
+    EXPECT_THAT(small.torus.sides, testing::ElementsAre(2, 4));
+    EXPECT_EQ(shaped(with_nodes(8), {{"size", "small"}, {"nodes", "5"}}).ranks, 5u);
+    const auto shown = std::ranges::find(small.constants, "network.sides", &constant_note::key);
+    EXPECT_EQ(shown->value, "[2, 4]");
+    EXPECT_EQ(shown->source,
+              "assumed because 8 nodes are spread over 2 dimensions as evenly as they can be");
+}
+
+TEST(machine_shape, keys_without_effect_are_mistakes) {
+    const auto with_most = [](std::string text) {
+        return text.insert(text.find("[network]"), "most_ranks = 9\n");
+    };
+    const std::string torus = network_of("torus", "sides = [2]\n");
+    EXPECT_THAT(misfit_of(with_most(torus)), HasSubstr("line 4: most_ranks is for a crossbar"));
+    EXPECT_THAT(misfit_of(with_most(network_of("bus"))), HasSubstr("line 4: most_ranks is for"));
+    EXPECT_THAT(misfit_of(with_most(network_of("crossbar", "[node]\n"))), HasSubstr("most_ranks"));
+    EXPECT_THAT(misfit_of(with_most(network_of("crossbar")), {{"ranks", "9"}}), IsEmpty());
+
+    const std::string bus = network_of("bus", "expander_us = 3\n");
+    EXPECT_THAT(misfit_of(bus), HasSubstr("line 7: expander is for boards in boxes"));
+    EXPECT_THAT(misfit_of(network_of("bus"), {{"network.expander_mb_per_s", "3"}}),
+                HasSubstr("option network.expander_mb_per_s=3: expander is for"));
+    EXPECT_THAT(misfit_of(bus, {{"network.boards_per_expander", "4"}}), IsEmpty());
+    const std::string boxes = bus + "boards_per_expander = 2\n";
+    EXPECT_THAT(misfit_of(boxes, {{"network.boards_per_expander", "0"}}), IsEmpty());
+}
+
+TEST(machine_shape, mistakes_name_the_line_that_makes_them) {
+    const std::string node = R"([machine]
+name = "x"
+source = "given: x"
+processes = 2
+threads = 3
+[node]
+source = "given: x"
+sockets = 1
+cores_per_socket = 4
+cores_per_cache = 4
+line_bytes = 64
+)";
+    const std::vector<std::pair<option_map, std::string>> mistakes{
+        {{},
+         "line 4: 2 processes of 3 threads are more than the 4 hardware threads of a node of x "
+         "(1 socket, 4 cores each, 1 thread each)"},
+        {{{"threads", "2"}}, "line 4: 2 processes on a node need a [network]"},
+        {{{"node.line_bytes", "100"}}, "option node.line_bytes=100: a line of 100 bytes"},
+        {{{"node.sockets", "20"}}, "option node.sockets=20: a node of 80 cores is too large"},
+        {{{"processes", "1"}, {"ranks", "4"}},
+         "option ranks=4: x has room for 3 ranks (1 node of 1 "
+         "process with 3 threads)"},
+    };
+    for (const auto& [options, sentence] : mistakes) {
+        EXPECT_THAT(misfit_of(node, options), HasSubstr("shape.toml, " + sentence));
+    }
+    EXPECT_THAT(misfit_of(network_of("torus")), HasSubstr("line 4: [network] of kind torus needs"));
+    EXPECT_THAT(misfit_of(network_of("torus", "sides = [4000, 4000]\n")),
+                HasSubstr("line 7: sides 4000x4000 make more than"));
+    EXPECT_THAT(misfit_of(network_of("mesh", "entry_ns = 1\n")),
+                HasSubstr("line 4: [network] hop must be at least a tick"));
+    EXPECT_THAT(
+        misfit_of(network_of("mesh", "entry_ns = 1\nhop_ns = 1\nrows = 2\ncolumns = 40000\n")),
+        HasSubstr("line 10: a mesh has at most 32767 rows and columns"));
 }
 
 }  // namespace
