@@ -78,12 +78,14 @@ private:
     std::string shape() const {
         std::string text = count_text(model_.ranks, "rank");
         if (model_.network == network_kind::mesh) {
-            text += fmt::format(", one on each of {} rows of {} cores, row by row",
+            text += fmt::format(", one on each core of a mesh of {} x {}, row by row",
                                 model_.mesh.rows, model_.mesh.columns);
         } else if (model_.network == network_kind::bus) {
             text += fmt::format(", the first on the host and {} on boards", model_.ranks - 1);
         } else if (model_.network == network_kind::torus) {
-            text += fmt::format(" on a torus of {} nodes", fmt::join(model_.torus.sides, " x "));
+            text += fmt::format(" on a {} of {} {}", model_.torus.wraps_around ? "torus" : "grid",
+                                fmt::join(model_.torus.sides, " x "),
+                                model_.nodes == 1 ? "node" : "nodes");
         }
         if (model_.node) {
             text += fmt::format(
@@ -137,36 +139,47 @@ private:
 
     std::string network() const {
         switch (model_.network) {
-            case network_kind::crossbar:
-                return fmt::format(
-                    "every pair is alike. A message arrives {} after it was sent; "
-                    "{} lie between two messages of a port, which sends {}.",
-                    of(model_.crossbar.latency), of(model_.crossbar.gap),
-                    speed(model_.crossbar.per_byte));
+            case network_kind::crossbar: return crossbar();
             case network_kind::mesh: return mesh();
             case network_kind::torus:
                 return fmt::format(
                     "a message takes {} and {} for each hop; a link carries it {}, "
-                    "one message after another.",
-                    of(model_.torus.entry), of(model_.torus.hop), speed(model_.torus.per_byte));
+                    "one message after another. {} lie between two messages of a node.",
+                    of(model_.torus.entry), of(model_.torus.hop), speed(model_.torus.per_byte),
+                    of(model_.torus.gap));
             case network_kind::bus: return bus();
             case network_kind::none: break;
         }
         return {};
     }
 
+    std::string crossbar() const {
+        const crossbar_model& crossbar = model_.crossbar;
+        std::string text = fmt::format(
+            "every pair is alike. A message arrives {} after it was sent; {} lie between two "
+            "messages of a port, which sends {}.",
+            of(crossbar.latency), of(crossbar.gap), speed(crossbar.per_byte));
+        if (crossbar.packet_bytes != 0) {
+            text += fmt::format(
+                " Messages are cut into packets of {}; each after the first takes "
+                "a port {}.",
+                base::bytes_text(crossbar.packet_bytes), of(crossbar.packet_gap));
+        }
+        return text;
+    }
+
     std::string mesh() const {
         const mesh_model& mesh = model_.mesh;
         std::string text = fmt::format(
-            "messages go along their row, then along their column. A store takes {} and {} for "
+            "messages go along their row, then along their column{}. A store takes {} and {} for "
             "each hop; a link moves one transaction of at most {} bytes in {}, and {} may wait for "
             "it. A load of a word takes {} and {} for each hop. The copy loop stores {} bytes at a "
             "time: {} before the first, {} for each of the {} that are written out, {} for each of "
             "the rest. DMA takes {}, then {} for each byte.",
-            of(mesh.entry), of(mesh.hop), mesh.transaction_bytes, of(mesh.slot), mesh.queue_slots,
-            of(mesh.read_entry), of(mesh.read_hop), mesh.store_bytes, of(mesh.loop_entry),
-            of(mesh.unrolled_store), mesh.loop_unroll, of(mesh.remainder_store), of(mesh.dma_setup),
-            of(mesh.dma_per_byte));
+            mesh.wraps_around ? ", which are rings" : "", of(mesh.entry), of(mesh.hop),
+            mesh.transaction_bytes, of(mesh.slot), mesh.queue_slots, of(mesh.read_entry),
+            of(mesh.read_hop), mesh.store_bytes, of(mesh.loop_entry), of(mesh.unrolled_store),
+            mesh.loop_unroll, of(mesh.remainder_store), of(mesh.dma_setup), of(mesh.dma_per_byte));
         if (mesh.granularity == mesh_granularity::messages) {
             text +=
                 " Links take whole messages, one after another, and beyond a message's own "
@@ -177,7 +190,7 @@ private:
 
     std::string bus() const {
         const bus_model& bus = model_.bus;
-        return fmt::format(
+        const std::string text = fmt::format(
             "one bus, on which the host carries every transfer{}. A transfer takes {}; the host "
             "writes {} and reads {}{}. {}{}{}",
             bus.has_dma ? " by DMA" : " itself", of(bus.setup), speed(bus.write_per_byte),
@@ -188,6 +201,21 @@ private:
             bus.boards_are_masters ? "Boards write to each other without the host. " : "",
             bus.idle_boards_only ? "A board that computes must not be disturbed."
                                  : "Boards compute meanwhile.");
+        return text + boxes();
+    }
+
+    std::string boxes() const {
+        const bus_model& bus = model_.bus;
+        if (bus.boards_per_expander == 0) return {};
+        const std::string when =
+            bus.slots == 0
+                ? "Boards sit"
+                : fmt::format("Where {} of the host {} too few, boards sit",
+                              count_text(bus.slots, "slot"), bus.slots == 1 ? "is" : "are");
+        return fmt::format(
+            " {} in boxes of {}, through which a transfer takes {} more, and {} more for each "
+            "byte.",
+            when, bus.boards_per_expander, of(bus.expander), of(bus.expander_per_byte));
     }
 
     void example(std::string_view what, std::uint64_t bytes, std::uint32_t to,

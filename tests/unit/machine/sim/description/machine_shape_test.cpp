@@ -319,5 +319,28 @@ line_bytes = 64
         HasSubstr("line 10: a mesh has at most 32767 rows and columns"));
 }
 
+TEST(machine_explain, a_grid_is_no_torus_and_counts_agree_with_their_nouns) {
+    const auto said_of = [](std::string_view kind, std::string_view keys,
+                            const option_map& options) {
+        return explain(shaped(network_of(kind, keys), options));
+    };
+    EXPECT_THAT(said_of("torus", "sides = [2, 2]\ngap_ns = 7\n", {}),
+                AllOf(HasSubstr("4 ranks on a torus of 2 x 2 nodes."),
+                      HasSubstr("7 ns lie between two messages of a node.")));
+    EXPECT_THAT(said_of("torus", "sides = [2, 2]\nwraps_around = false\n", {}),
+                HasSubstr("on a grid of 2 x 2 nodes."));
+    const std::string mesh = "entry_ns = 1\nhop_ns = 1\ncolumns = 3\n";
+    EXPECT_THAT(said_of("mesh", mesh, {}), AllOf(HasSubstr("one on each core of a mesh of 1 x 3,"),
+                                                 testing::Not(HasSubstr("rings"))));
+    EXPECT_THAT(said_of("mesh", mesh + "wraps_around = true\n", {}), HasSubstr("rings"));
+    EXPECT_THAT(said_of("crossbar", "packet_kib = 2\npacket_gap_ns = 30\n", {{"ranks", "2"}}),
+                HasSubstr("packets of 2 KiB; each after the first takes a port 30 ns."));
+    EXPECT_THAT(said_of("crossbar", "", {{"ranks", "2"}}), testing::Not(HasSubstr("packets")));
+    EXPECT_THAT(
+        said_of("bus", "boards = 3\nslots = 2\nboards_per_expander = 2\nexpander_us = 5\n", {}),
+        AllOf(HasSubstr("Where 2 slots of the host are too few, boards sit in boxes of 2,"),
+              HasSubstr("takes 5 us more")));
+}
+
 }  // namespace
 }  // namespace selion::machine::sim
