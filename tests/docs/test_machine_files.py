@@ -104,12 +104,25 @@ def test_machines(explain):
 
 def test_the_machine_of_the_how_to_is_one(explain, tmp_path):
     how_to = (root / "docs/howto/write-a-machine-file.md").read_text(encoding="utf-8")
-    text, option = re.findall(r"^```toml\n(.*?)^```$", how_to, re.M | re.S)
+    text, option, cluster = re.findall(r"^```toml\n(.*?)^```$", how_to, re.M | re.S)
     (tmp_path / "lab.toml").write_text(f"{text}\n{option}", encoding="utf-8")
     said = explain(f"{tmp_path}/lab.toml,lag=2")
     assert said.returncode == 0, said.stdout
     shown = re.search(r"^lab: .*?^Network: ", how_to, re.M | re.S)[0]
     assert said.stdout.startswith(shown)
+    (tmp_path / "cluster.toml").write_text(cluster, encoding="utf-8")
+    shape = re.search(r"^It has `(.*?)`", how_to, re.M)[1]
+    assert f"\nShape: {shape}\n" in explain(f"{tmp_path}/cluster.toml").stdout
+
+
+def test_a_mistake_of_the_how_to_is_one(explain, tmp_path):
+    how_to = (root / "docs/howto/write-a-machine-file.md").read_text(encoding="utf-8")
+    text = re.search(r"^```toml\n(.*?)^```$", how_to, re.M | re.S)[1]
+    (tmp_path / "lab.toml").write_text(text, encoding="utf-8")
+    option, sentence = re.search(
+        r"^\$ selion machines --explain \./lab\.toml,(.*)\nselion machines: \./(.*)$", how_to, re.M
+    ).groups()
+    assert explain(f"{tmp_path}/lab.toml,{option}").stdout == f"{tmp_path}/{sentence}\n"
 
 
 def test_the_example_is_a_machine(explain, tmp_path):
