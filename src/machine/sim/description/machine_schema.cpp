@@ -264,6 +264,9 @@ constexpr std::array tables{
 constexpr std::array<std::string_view, 6> operations{"put",    "get",        "atomic",
                                                      "signal", "put_signal", "active_message"};
 
+/// By which a name differs that was meant to be another.
+constexpr std::size_t few_letters = 2;
+
 /// What follows `name` and an underscore in `key`; empty if nothing does.
 std::string_view rest_behind(std::string_view key, std::string_view name) {
     const bool fits =
@@ -386,7 +389,6 @@ known_key look_up(const table_schema& table, std::string_view key) {
     const measured_key other = split_by_unit(key);
     std::vector<std::string_view> names;
     for (const machine_key& each : table.keys) names.push_back(each.name);
-    constexpr std::size_t few_letters = 2;
     if (!base::nearest_name(other.name, names, few_letters).empty()) return found;
     return {.other = other, .unit = other.unit};
 }
@@ -395,9 +397,13 @@ known_key expect_key(const table_schema& schema, std::string_view table, std::st
                      std::string_view place) {
     const known_key known = look_up(schema, key);
     if (known.is_legal()) return known;
-    if (!known.near.empty()) reject_unit(schema, key, known.near, place);
+    const std::vector<std::string> spellings = all_spellings(schema);
+    const std::vector<std::string_view> views(spellings.begin(), spellings.end());
+    const bool is_misspelt =
+        key != known.near && !base::nearest_name(key, views, few_letters).empty();
+    if (!known.near.empty() && !is_misspelt) reject_unit(schema, key, known.near, place);
     std::string hint = where_else(key);
-    if (hint.empty()) hint = base::did_you_mean(key, all_spellings(schema));
+    if (hint.empty()) hint = base::did_you_mean(key, views);
     reject(place,
            fmt::format("[{}]{} has no key {}{}; legal are {}{}", table,
                        schema.kind.empty() ? "" : fmt::format(" of kind {}", schema.kind), key,

@@ -273,6 +273,8 @@ TEST(machine_file, each_mistake_of_an_option_is_one_sentence_with_its_place) {
          "latency_UNIT takes ps, ns"},
         {"[processor]\nthreads = 2\n", "line 13",
          "[processor] has no key threads ([machine] has it)", "flop_EACH"},
+        {"packet_gpa_ns = 2\n", "line 12", "no key packet_gpa_ns (did you mean packet_gap_ns?)",
+         ""},
         {"slot_ns = 2\n", "line 12", "[network] of kind crossbar has no key slot_ns ([network] of",
          "kind mesh has it)"},
         {"[options.w]\ndefault = \"a\"\n[options.w.a]\nsource = \"given: x\"\nnetwork.gap_us = 1\n"
