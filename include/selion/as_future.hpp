@@ -12,6 +12,7 @@
 #include <selion/global_ptr.hpp>
 #include <selion/put_get.hpp>
 #include <selion/rpc.hpp>
+#include <selion/when_all.hpp>
 
 /// One-sided operations whose result is a future, for `then` and `when_all`: with `as_future` where
 /// a counter could stand. Where the target is mapped they are done when they return, and cost what

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <new>
 #include <optional>
 #include <source_location>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include <selion/detail/continuation.hpp>
 #include <selion/detail/export.hpp>
 #include <selion/detail/future_state.hpp>
 #include <selion/detail/rank_context.hpp>
@@ -28,9 +23,6 @@
 /// Results that are still on their way.
 namespace selion {
 
-template <class T = void>
-class future;
-
 /// A function that ran on another rank ended with an exception: its type and its text.
 class SELION_API remote_error : public error {
 public:
@@ -41,58 +33,6 @@ public:
 private:
     std::string type_;
 };
-
-namespace detail {
-
-/// A value that future<void> has in place of none.
-struct nothing {};
-template <class T>
-using held = std::conditional_t<std::is_void_v<T>, nothing, T>;
-
-template <class T>
-struct future_value {
-    using type = T;
-    static constexpr bool is_future = false;
-};
-template <class T>
-struct future_value<future<T>> {
-    using type = T;
-    static constexpr bool is_future = true;
-};
-
-/// Writes the value of a call, or its exception, where a future finds it.
-template <class T, class Call>
-void fulfil_with(future_state& state, Call&& call) {
-    try {
-        if constexpr (std::is_void_v<T>) {
-            call();
-        } else {
-            new (state.place()) T(call());
-            if constexpr (!std::is_trivially_destructible_v<T>) {
-                state.destroy = [](void* value) { static_cast<T*>(value)->~T(); };
-            }
-        }
-    } catch (...) {
-        state.trouble = std::current_exception();
-    }
-    fulfil(state);
-}
-
-/// Calls a function with the value of a future, or without one.
-template <class Function, class T>
-decltype(auto) call_with(Function& function, held<T>&& value) {
-    if constexpr (std::is_void_v<T>) {
-        return std::invoke(function);
-    } else {
-        return std::invoke(function, std::move(value));
-    }
-}
-template <class Function, class T>
-struct result_with : std::invoke_result<Function&, T&&> {};
-template <class Function>
-struct result_with<Function, void> : std::invoke_result<Function&> {};
-
-}  // namespace detail
 
 /// How continuations reach into a future.
 namespace detail {
@@ -165,13 +105,31 @@ public:
         }
     }
 
-    /// Calls `function` with the value as soon as it is there: now, or when the news arrives; then
-    /// it runs as a handler does and must not wait. Behind a collective it may run beside a handler
-    /// of the rank, where other threads serve (interrupts, joined threads).
+    /// Takes the value, as `get` does, and calls `function` with it as soon as it is there: now, or
+    /// when the news arrives; then it runs as a handler does and must not wait. A function that
+    /// takes as many values as a tuple has (`when_all`) gets these. Behind a collective it may run
+    /// beside a handler of the rank, where other threads serve (interrupts, joined threads).
     /// @return a future of what it returns; of one that itself returns a future, of that one's
     /// value. An exception of the operation or of `function` goes there.
     template <class Function>
-    auto then(Function function, std::source_location site = std::source_location::current());
+    auto then(Function function, std::source_location site = std::source_location::current()) && {
+        static_assert(detail::takes_value<Function, T>,
+                      "selion::future: the function of `then` does not take the future's value: of "
+                      "a future<> it gets nothing, of a tuple the tuple or its elements");
+        if constexpr (detail::takes_value<Function, T>) {
+            return chain(std::move(function), site);
+        } else {
+            return std::move(*this);  // no more errors for the same reason
+        }
+    }
+    template <class Function>
+    auto then(Function function,
+              std::source_location site = std::source_location::current()) const& {
+        static_assert(sizeof(Function) == 0,
+                      "selion::future: `then` takes the value away from the future, which is empty "
+                      "after it: write std::move(name).then(...)");
+        return const_cast<future&&>(*this).then(std::move(function), site);
+    }
 
 private:
     friend struct detail::future_access;
@@ -197,6 +155,8 @@ private:
             return std::move(*std::launder(reinterpret_cast<T*>(state->place())));
         }
     }
+    template <class Function>
+    auto chain(Function function, std::source_location site);
     /// Runs `next` once the value is there.
     void when_ready(std::function<void()> next, std::source_location site) {
         if (value_ || !detail::continue_with(living_state(), next, site)) next();
@@ -215,8 +175,8 @@ inline future<> make_ready() { return future<>(detail::nothing{}); }
 
 template <class T>
 template <class Function>
-auto future<T>::then(Function function, std::source_location site) {
-    using result = typename detail::result_with<Function, T>::type;
+auto future<T>::chain(Function function, std::source_location site) {
+    using result = detail::result_with<Function, T>;
     using value = typename detail::future_value<result>::type;
     constexpr bool is_nested = detail::future_value<result>::is_future;
     static_assert(detail::fits_a_state<detail::held<value>>,
@@ -233,7 +193,7 @@ auto future<T>::then(Function function, std::source_location site) {
         // What it has captured is gone before anybody can have its result.
         const auto call = [&]() -> result {
             Function once = std::move(own->function);
-            return detail::call_with<Function, T>(once, own->first.take());
+            return detail::call_with(once, own->first.take());
         };
         if constexpr (is_nested) {
             try {
@@ -252,48 +212,6 @@ auto future<T>::then(Function function, std::source_location site) {
         }
     };
     first.when_ready(std::move(run), site);
-    return later;
-}
-
-namespace detail {
-/// Whether each of the futures that `when_all` gathers can be waited for.
-SELION_API void expect_parts(std::initializer_list<bool> are_valid);
-/// The parts of `when_all`. Any of them may be fulfilled on another thread of the rank than the one
-/// that gathers them. Not within that function: clang 16 expands no packs in classes of functions.
-template <class... Ts>
-struct gathered_parts {
-    explicit gathered_parts(future<Ts>&&... given) : parts(std::move(given)...) {}
-    std::tuple<future<Ts>...> parts;
-    std::atomic<std::size_t> missing = sizeof...(Ts) + 1;
-};
-}  // namespace detail
-
-/// A future of all the values, in order; `future<>` counts as `detail::nothing`.
-template <class... Ts>
-future<std::tuple<detail::held<Ts>...>> when_all(future<Ts>... parts) {
-    using all = std::tuple<detail::held<Ts>...>;
-    static_assert(detail::fits_a_state<all>,
-                  "selion::future: a value is aligned to 16 bytes at most");
-    detail::expect_parts({parts.is_valid()...});
-    detail::future_state& state = detail::make_state(sizeof(all), std::source_location::current());
-    future<all> later(state);
-    auto gathered = std::make_shared<detail::gathered_parts<Ts...>>(std::move(parts)...);
-    const auto one_more = [gathered, &state] {
-        // release: this part, for the thread that finds nothing missing [future.parts]
-        if (gathered->missing.fetch_sub(1, std::memory_order_release) != 1) return;
-        // acquire: the parts that other threads fulfilled [future.parts]
-        (void)gathered->missing.load(std::memory_order_acquire);
-        detail::fulfil_with<all>(state, [&] {
-            return std::apply(
-                [](auto&... part) { return all(detail::future_access::take(part)...); },
-                gathered->parts);
-        });
-    };
-    const auto site = std::source_location::current();
-    std::apply(
-        [&](auto&... part) { (detail::future_access::when_ready(part, one_more, site), ...); },
-        gathered->parts);
-    one_more();
     return later;
 }
 

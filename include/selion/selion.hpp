@@ -60,6 +60,7 @@
 #include <selion/tuning.hpp>
 #include <selion/varying_blocks.hpp>
 #include <selion/varying_collectives.hpp>
+#include <selion/when_all.hpp>
 #include <selion/worker_array.hpp>
 #include <selion/worker_pool.hpp>
 #include <selion/world.hpp>

@@ -207,11 +207,12 @@ private:
     template <class T>
     static future<std::vector<T>> values_of(const std::shared_ptr<values<T>>& blocks,
                                             future<> started) {
-        return started.then([blocks] { return detail::values_of<T>(std::move(blocks->all)); });
+        return std::move(started).then(
+            [blocks] { return detail::values_of<T>(std::move(blocks->all)); });
     }
     template <class T>
     static future<T> value_of(const std::shared_ptr<T>& own, future<> started) {
-        return started.then([own] { return *own; });
+        return std::move(started).then([own] { return *own; });
     }
 };
 

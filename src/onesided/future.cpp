@@ -15,6 +15,7 @@
 #include "selion/detail/caller.hpp"
 #include "selion/detail/word_access.hpp"
 #include "selion/expect.hpp"
+#include "selion/when_all.hpp"
 
 namespace selion {
 
@@ -244,12 +245,11 @@ future_state& expect_state(future_state* state, std::source_location site) {
 
 }  // namespace
 
-void expect_parts(std::initializer_list<bool> are_valid) {
-    const auto empty = std::ranges::find(are_valid, false) - are_valid.begin();
-    SELION_EXPECT(static_cast<std::size_t>(empty) == are_valid.size(),
-                  fmt::format("when_all: future {} of {} is empty, or its value has been taken "
-                              "already, or the job is over that has made it",
-                              empty + 1, are_valid.size()));
+void expect_part(bool is_valid, std::size_t number, std::size_t count, std::source_location site) {
+    SELION_EXPECT_AT(is_valid, site,
+                     fmt::format("when_all: future {} of {} is empty, or its value has been taken "
+                                 "already, or the job is over that has made it",
+                                 number, count));
 }
 
 bool continue_with(future_state* given, std::function<void()>& next, std::source_location site) {

@@ -96,7 +96,7 @@ SPMD_TEST(as_future, many_are_gathered) {
     auto all =
         selion::when_all(selion::put(there, 1, as_future), selion::put(there + 1, 2, as_future),
                          selion::fetch_add(there + 2, 3, as_future))
-            .then([there](const auto&) { return selion::get(there + 2, as_future); });
+            .then([there](int) { return selion::get(there + 2, as_future); });
     test.equal(all.get(), 3);
     world.barrier();
     test.equal(cells.mine()[0] + cells.mine()[1], 3);

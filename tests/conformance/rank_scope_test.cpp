@@ -255,7 +255,8 @@ SPMD_TEST(rank_scope, a_thread_may_run_a_chain_of_any_length) {
     const auto work = [&](std::uint32_t) {
         const auto links = static_cast<int>(test.rounds(200'000));
         auto last = selion::rpc(selion::rank_id(world.rank()), [] { return 0; });
-        for (int i = 0; i < links; ++i) last = last.then([](int value) { return value + 1; });
+        for (int i = 0; i < links; ++i)
+            last = std::move(last).then([](int value) { return value + 1; });
         test.equal(last.get(), links);
     };
     if (have_own_threads) {

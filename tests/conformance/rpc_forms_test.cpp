@@ -197,7 +197,7 @@ SPMD_TEST(rpc_forms, a_future_is_empty_once_it_has_been_given_away) {
     auto held = selion::make_ready(std::vector<int>{1, 2, 3});
     auto moved = std::move(held);
     test.that(!held.is_valid() && !held.is_ready(), "what was moved from is empty");
-    auto size = moved.then([](const std::vector<int>& all) { return all.size(); });
+    auto size = std::move(moved).then([](const std::vector<int>& all) { return all.size(); });
     test.that(!moved.is_valid(), "its value went on");
     test.equal(size.get(), std::size_t{3});
     auto added = selion::rpc(selion::rank_id(world.rank()), twice, 1)
@@ -209,7 +209,8 @@ SPMD_TEST(rpc_forms, a_future_is_empty_once_it_has_been_given_away) {
 SPMD_TEST(rpc_forms, a_chain_may_have_any_length) {
     constexpr int links = 20'000;
     auto last = selion::rpc(test.neighbour(), twice, 0);
-    for (int i = 0; i < links; ++i) last = last.then([](int value) { return value + 1; });
+    for (int i = 0; i < links; ++i)
+        last = std::move(last).then([](int value) { return value + 1; });
     test.equal(last.get(), links);
     world.barrier();
 }
@@ -229,7 +230,8 @@ SPMD_TEST(rpc_forms, a_chain_of_any_length_may_be_run_by_the_notification_thread
             return 0;
         },
         sleep_ms);
-    for (int i = 0; i < links; ++i) last = last.then([](int value) { return value + 1; });
+    for (int i = 0; i < links; ++i)
+        last = std::move(last).then([](int value) { return value + 1; });
     for (int i = 0; i < 5000 && !last.is_ready(); ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }

@@ -302,8 +302,8 @@ SPMD_TEST(future, continuations_and_many) {
     auto second = selion::rpc(test.neighbour(2), [] {});
     auto third = selion::make_ready(std::string("here"));
     auto all = selion::when_all(std::move(first), std::move(second), std::move(third));
-    auto text = all.then([](std::tuple<double, selion::detail::nothing, std::string> values) {
-        return std::get<2>(values) + std::to_string(std::get<0>(values));
+    auto text = std::move(all).then([](std::tuple<double, std::string> values) {
+        return std::get<1>(values) + std::to_string(std::get<0>(values));
     });
     test.equal(text.get(), std::string("here9.500000"));
 }

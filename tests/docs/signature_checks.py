@@ -142,7 +142,8 @@ def _with_full_names(function: Function, names: dict[str, str]) -> Function:
 def _check_member(member: Function, shown: Class, name: str) -> str:
     if any("Struct::*" in each.type for each in member.parameters):
         name = name.replace("<T>", "<Struct>")
-    own = f"std::declval<{'const ' if member.is_const else ''}{name}&>()"
+    reference = "&&" if member.is_of_rvalues else "&"
+    own = f"std::declval<{'const ' if member.is_const else ''}{name}{reference}>()"
     if member.name.startswith("operator "):
         target = member.name.removeprefix("operator ")
         checks = _same(member.place, f"decltype(static_cast<{target}>({own}))", target)

@@ -57,6 +57,7 @@ class Function:
     parameters: list[Parameter]
     letters: str = ""  # template arguments that a call must spell: <T>
     is_const: bool = False
+    is_of_rvalues: bool = False  # && behind it
     is_static: bool = False
     is_explicit: bool = False
 
@@ -161,7 +162,7 @@ _alias = re.compile(r"using (?P<name>\w+) = (?P<type>.+)")
 _function = re.compile(
     r"(?:template <class\.\.\. Args> )?(?P<static>static )?(?P<explicit>explicit )?"
     r"(?:(?P<result>[\w:<>,&* ]*?[ &*]))??(?P<name>operator\(\)|operator(?: [\w:]+|[^\w\s(]+)|\w+)"
-    r"\((?P<parameters>.*)\)(?P<const> const)?"
+    r"\((?P<parameters>.*)\)(?P<const> const)?(?P<rvalue> &&)?"
 )
 _fields = re.compile(
     r"(?!(?:class|struct|enum|union) )(?P<type>[\w:<>,* ]*?[\w>*]) (?P<names>\w+(?:, \w+)*)"
@@ -207,8 +208,8 @@ def _read_function(place: Text, match: re.Match, spelled: dict[tuple[int, str], 
         place, (match["result"] or "").strip(), match["name"],
         [_read_parameter(place, text) for text in split_at_commas(match["parameters"])],
         letters=spelled.get((place.line, match["name"]), ""),
-        is_const=bool(match["const"]), is_static=bool(match["static"]),
-        is_explicit=bool(match["explicit"]),
+        is_const=bool(match["const"]), is_of_rvalues=bool(match["rvalue"]),
+        is_static=bool(match["static"]), is_explicit=bool(match["explicit"]),
     )
 
 

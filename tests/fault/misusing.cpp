@@ -129,7 +129,8 @@ void mistake_with_messages(selion::world& world, selion::global_ptr<int> number,
     }
     if (what == "empty_future") {
         selion::future<int> none;
-        static_cast<void>(none.then([](int value) { return value; }));  // site: empty_future
+        static_cast<void>(
+            std::move(none).then([](int value) { return value; }));  // site: empty_future
     }
     if (what == "empty_inner") {
         auto outer = selion::make_ready(1).then(  // site: empty_inner

@@ -34,9 +34,8 @@ int gathered(std::uint32_t target) {
     first.wait();
     auto all = selion::when_all(std::move(first), selion::rpc(target, twice, 10),
                                 selion::rpc(target, [] {}), selion::make_ready(300));
-    auto sum = all.then([](const auto& parts) {
-        return std::get<0>(parts) + std::get<1>(parts) + std::get<3>(parts);
-    });
+    auto sum =
+        std::move(all).then([](int two, int twenty, int rest) { return two + twenty + rest; });
     return sum.get();
 }
 
