@@ -154,10 +154,14 @@ using sent_function = std::decay_t<Function>;
 
 template <class Function, class... Arguments>
 struct call_of {
-    static_assert(std::is_invocable_v<Function&, seen<Arguments>...>,
-                  "selion::rpc: the function does not take these arguments: of a container or a "
-                  "string it gets a std::span<const T>");
-    using result = std::invoke_result<Function&, seen<Arguments>...>;
+    static constexpr bool is_possible = std::is_invocable_v<Function&, seen<Arguments>...>;
+    static_assert(is_possible,
+                  "selion::rpc: the function does not take these arguments: of a container it gets "
+                  "a std::span<const T>, of a string that, a std::string_view or a std::string");
+    // Where it is not, no more errors for the same reason.
+    using result =
+        std::conditional_t<is_possible, std::invoke_result<Function&, seen<Arguments>...>,
+                           std::type_identity<void>>;
 };
 template <class Function, class... Arguments>
 using call_result = typename call_of<Function, Arguments...>::result::type;
@@ -171,6 +175,7 @@ void send_call(std::uint32_t target, std::uint64_t state, std::source_location s
     static_assert(!std::is_member_pointer_v<Function>,
                   "selion::rpc moves bytes, and the address of a member function means nothing on "
                   "another rank: pass a lambda that calls it");
+    static_assert(sizeof(call_of<Function, Arguments...>) != 0);  // which says what is not taken
     call sending(function);
     constexpr bool has_views = (span_element<Arguments>::is_span || ...);
     if constexpr (are_few_words<call> && !has_views) {

@@ -153,6 +153,23 @@ SPMD_TEST(rpc_forms, texts_travel_with_what_they_show) {
     world.barrier();
 }
 
+SPMD_TEST(rpc_forms, strings_are_taken_as_texts_of_every_kind) {
+    const selion::rank_id to = test.neighbour();
+    const std::string named(3000, 'x');
+    const auto of_view = [](std::string_view text) { return text.size(); };
+    const auto of_string = [](const std::string& text) { return text + "!"; };
+    const auto of_own = [](std::string text) { return text.append("?"); };
+    const auto of_any = [](auto text) { return text.back(); };
+    test.equal(selion::rpc(to, of_view, named).get(), std::size_t{3000});
+    test.equal(selion::rpc(to, of_view, std::string()).get(), std::size_t{0});
+    test.equal(selion::rpc(to, of_string, std::string("abc")).get(), std::string("abc!"));
+    test.equal(selion::rpc(to, of_own, std::string("abc")).get(), std::string("abc?"));
+    test.equal(selion::rpc(to, of_any, named).get(), 'x');
+    const auto of_wide = [](const std::u16string& text, int at) { return text[std::size_t(at)]; };
+    test.equal(selion::rpc(to, of_wide, std::u16string(u"abc"), 1).get(), u'b');
+    world.barrier();
+}
+
 SPMD_TEST(rpc_forms, arrays_of_c_travel_with_their_elements) {
     const auto sum = [](std::span<const int> numbers) {
         return std::accumulate(numbers.begin(), numbers.end(), 0);

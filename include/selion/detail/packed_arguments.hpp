@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <ranges>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -34,6 +35,28 @@ struct span_element<std::basic_string_view<T, Traits>> {
     using type = T;
     using view = std::basic_string_view<T, Traits>;
 };
+
+/// What a function sees of a string: a span that is also whatever else a parameter for text is.
+template <class String>
+struct string_contents : std::span<const typename String::value_type> {
+    using element = typename String::value_type;
+    using view = std::basic_string_view<element, typename String::traits_type>;
+
+    string_contents(const element* first, std::size_t count)
+        : std::span<const element>(first, count) {}
+    operator view() const { return view(this->data(), this->size()); }
+    operator String() const { return String(this->data(), this->size()); }
+};
+template <class T, class Traits, class Allocator>
+struct span_element<std::basic_string<T, Traits, Allocator>> {
+    static constexpr bool is_span = true;
+    using type = T;
+    using view = string_contents<std::basic_string<T, Traits, Allocator>>;
+};
+template <class T>
+inline constexpr bool is_string = false;
+template <class T, class Traits, class Allocator>
+inline constexpr bool is_string<std::basic_string<T, Traits, Allocator>> = true;
 
 template <class T>
 inline constexpr bool is_function_pointer =
@@ -161,7 +184,8 @@ inline constexpr bool is_literal<const T[Count]> =
     std::is_same_v<T, char> || std::is_same_v<T, wchar_t> || std::is_same_v<T, char8_t> ||
     std::is_same_v<T, char16_t> || std::is_same_v<T, char32_t>;
 
-/// A span argument may be given as anything that a span can show, a function as itself.
+/// A span argument may be given as anything that a span can show, a function and a string as
+/// itself.
 template <class T>
 struct sent_as {
     using type = std::decay_t<T>;
@@ -176,7 +200,7 @@ struct sent_as<T> {
 };
 template <class T>
     requires((!transferable<std::remove_cvref_t<T>> || is_view<std::remove_cvref_t<T>>) &&
-             requires(T& range) { std::span(range); })
+             !is_string<std::remove_cvref_t<T>> && requires(T& range) { std::span(range); })
 struct sent_as<T> {
     using type = decltype(std::span(std::declval<std::remove_reference_t<T>&>()));
 };
