@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <source_location>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include <selion/atomics.hpp>
 #include <selion/future.hpp>
@@ -104,6 +106,34 @@ future<std::remove_const_t<T>> get(global_ptr<T> source, as_future_t,
     return rpc(
         detail::call_target(source.rank(), site),
         [](global_ptr<T> own) -> std::remove_const_t<T> { return *own.local(); }, source);
+}
+
+/// Reads consecutive elements into a span. Where the source is not mapped they are at most a little
+/// less than half of SELION_MESSAGE_MEMORY; the form with counters has no limit.
+/// @param target is written to until the future is ready, also where the future is let go.
+/// @return a future that is ready when they are here.
+/// @cost a copy where the source is mapped; else a message each way, and two copies more.
+template <class T>
+future<> get(std::span<std::remove_const_t<T>> target, global_ptr<T> source, as_future_t,
+             std::source_location site = std::source_location::current()) {
+    static_assert(transferable<T>, "selion::get moves bytes: T must be trivially copyable");
+    using enum detail::access_purpose;
+    if (target.empty()) return make_ready();
+    if (detail::is_mapped(source.bits())) [[likely]] {
+        selion::get(target, source, site);
+        return make_ready();
+    }
+    detail::expect_range(source.bits(), target.size_bytes(), alignof(T), site, read);
+    return rpc(
+               detail::call_target(source.rank(), site),
+               [](global_ptr<T> own, std::size_t bytes) {
+                   const auto* const first = reinterpret_cast<const std::byte*>(own.local());
+                   return std::vector<std::byte>(first, first + bytes);
+               },
+               source, target.size_bytes())
+        .then([to = target.data()](const std::vector<std::byte>& came) {
+            std::memcpy(to, came.data(), came.size());
+        });
 }
 
 /// The atomic operations that fetch (selion/atomics.hpp). @return a future of the value before.

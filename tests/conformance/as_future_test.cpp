@@ -58,6 +58,25 @@ SPMD_TEST(as_future, spans_of_every_length_arrive) {
     }
 }
 
+SPMD_TEST(as_future, spans_of_every_length_are_read) {
+    constexpr std::size_t most = 3000;
+    spmd::symmetric_array<std::int32_t> cells(world, most);
+    for (std::size_t i = 0; i < most; ++i) {
+        cells.mine()[i] = static_cast<std::int32_t>(i * 3 + world.rank());
+    }
+    world.barrier();
+    const selion::global_ptr<const std::int32_t> there = cells.at(test.neighbour());
+    for (const std::size_t count : {0, 1, 7, 20, 1000, 2998}) {
+        std::vector<std::int32_t> came(count + 2, -1);
+        selion::get(std::span(came).subspan(1, count), there + 2, as_future).get();
+        test.that(came.front() == -1 && came.back() == -1, "nothing beside them");
+        for (std::size_t i = 0; i < count; ++i) {
+            test.equal(came[i + 1], static_cast<std::int32_t>((i + 2) * 3 + test.neighbour()));
+        }
+    }
+    world.barrier();
+}
+
 SPMD_TEST(as_future, atomics_fetch_what_was_before) {
     spmd::symmetric_array<std::uint64_t> words(world, 1);
     spmd::symmetric_array<double> reals(world, 1);
