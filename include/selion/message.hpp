@@ -214,6 +214,8 @@ concept header_handler = transferable<Handler> && transferable<Header> &&
 /// @param data at most a little less than half of SELION_MESSAGE_MEMORY, unless an origin counter
 /// is given, the header has at most `short_header_bytes`, and the target can reach them: data in
 /// the global address space, or of a rank of the same process; on simulated machines 4 GiB.
+/// @error selion::error, status::bad_argument: the data, or the header, are longer. Nothing has
+/// been sent then.
 /// @pre the handler's type is the same program's at the target, and captures nothing but bytes that
 /// mean the same there (no pointers).
 /// @cost one message; allocates nothing where header and handler are short.

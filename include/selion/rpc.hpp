@@ -106,8 +106,6 @@ void reply_later(std::uint32_t origin, std::uint64_t state, future<Result> later
 
 /// What every rank can send as a message's data, whatever SELION_MESSAGE_MEMORY is.
 inline constexpr std::size_t always_possible_bytes = 16 * 1024;
-/// A result of so many bytes comes back as a message.
-SELION_API void expect_possible_result(std::size_t bytes, std::source_location site);
 
 /// What the target runs.
 template <class Function, class... Arguments>
@@ -147,6 +145,9 @@ struct call_target {
     std::uint32_t rank;
     std::source_location site;
 };
+
+/// A result of so many bytes comes back as a message. @error selion::error, status::bad_argument
+SELION_API void expect_possible_result(std::size_t bytes, const call_target& target);
 
 /// Functions are sent as pointers.
 template <class Function>
@@ -208,7 +209,9 @@ void send_call(std::uint32_t target, std::uint64_t state, std::source_location s
 /// no pointers, except functions of the program. A result may also be a vector of what is, or a
 /// string, of any length that a message may have. Spans, and containers and C arrays that a span
 /// can show, travel with what they show; the function sees a span of constant elements that lives
-/// while it runs.
+/// while it runs. Of a string it may also take a string_view, or a string of its own.
+/// @error selion::error, status::bad_argument: the arguments, or a result of a fixed size, are
+/// longer than a message may be. Nothing has been sent then.
 /// @error an exception of the function comes out of the future's `get` as a `remote_error`.
 /// @cost a message each way; allocates nothing for up to 48 bytes of arguments and of the result.
 template <class Function, class... Arguments>
@@ -226,7 +229,7 @@ auto rpc(detail::call_target target, Function&& function, Arguments&&... argumen
     static_assert(detail::is_aligned_as_usual<detail::held<value>>,
                   "selion::rpc: a result is aligned to 16 bytes at most");
     if constexpr (!is_row && sizeof(detail::held<value>) > detail::always_possible_bytes) {
-        detail::expect_possible_result(sizeof(value), target.site);
+        detail::expect_possible_result(sizeof(value), target);
     }
     detail::future_state& state = detail::make_state(sizeof(detail::held<value>), target.site);
     if constexpr (is_row) state.receive = &detail::receive_row<value>;

@@ -42,11 +42,20 @@ void expect_target(const rank_context& context, std::uint32_t target, const char
         fmt::format("{}: there is no rank {}; ranks are 0 to {}", call, target, context.ranks - 1));
 }
 
-void expect_size(const rank_context& context, std::size_t bytes, const char* call,
-                 std::source_location site) {
+/// Of what may be as long as the data of a user.
+[[noreturn]] void throw_too_long(const rank_context& context, std::uint32_t peer, const char* call,
+                                 std::size_t bytes, const std::string& sentence) {
+    throw error(status::bad_argument, sentence,
+                {.rank = context.rank, .peer = peer, .operation = call, .bytes = bytes});
+}
+
+/// @error status::bad_argument
+void expect_size(const rank_context& context, const outgoing& message, std::size_t bytes) {
     const std::uint64_t most = context.transport->most_message_bytes();
-    SELION_EXPECT_AT(
-        bytes <= most, site,
+    if (bytes <= most) return;
+    const char* const call = name_of(message);
+    throw_too_long(
+        context, message.target, call, bytes,
         fmt::format("{}: a message of {} bytes is too long; at most {} are possible. Set "
                     "SELION_MESSAGE_MEMORY to more than twice the size, or put the data in the "
                     "global address space and pass {}",
@@ -55,6 +64,17 @@ void expect_size(const rank_context& context, std::size_t bytes, const char* cal
                         ? fmt::format("an origin counter, with a header of at most {} bytes",
                                       short_header_bytes)
                         : std::string("their global_ptr")));
+}
+
+/// @error status::bad_argument: for whoever has called.
+void expect_size_of_result(const rank_context& context, std::uint32_t origin, std::size_t bytes) {
+    const std::uint64_t most = context.transport->most_message_bytes();
+    if (bytes <= most) return;
+    throw_too_long(context, origin, "rpc", bytes,
+                   fmt::format("the function's result has {} bytes; at most {} are possible: set "
+                               "SELION_MESSAGE_MEMORY to more than twice the size, or have the "
+                               "function put the data in the global address space",
+                               bytes, most));
 }
 
 void expect_counter(std::uint64_t bits, std::uint32_t target, std::source_location site) {
@@ -114,6 +134,12 @@ private:
     std::size_t count_ = 0;
 };
 
+/// Nobody fulfils the future of a call that has not been sent: it counts as done, so that its state
+/// is free again when the future is gone.
+void give_up_future(const outgoing& message) {
+    if (message.state != 0) fulfil(*reinterpret_cast<future_state*>(message.state));
+}
+
 /// Whether a message must not be sent: its target is dead, and it is a handler that sends it.
 bool leaves_out_message(rank_context& context, const outgoing& message) {
     if (!onesided::leaves_out(context, message.target, name_of(message), message.bytes))
@@ -157,13 +183,15 @@ std::uint64_t most_message_bytes() {
     return context.transport->most_message_bytes();
 }
 
-void expect_possible_result(std::size_t bytes, std::source_location site) {
-    const std::uint64_t most = most_message_bytes();
-    SELION_EXPECT_AT(bytes <= most, site,
-                     fmt::format("rpc: a result of {} bytes is too long; at most {} are possible. "
-                                 "Set SELION_MESSAGE_MEMORY to more than twice the size, or have "
-                                 "the function put the data in the global address space",
-                                 bytes, most));
+void expect_possible_result(std::size_t bytes, const call_target& target) {
+    const rank_context& context = context_of_caller(target.site);
+    const std::uint64_t most = context.transport->most_message_bytes();
+    if (bytes <= most) return;
+    throw_too_long(context, target.rank, "rpc", bytes,
+                   fmt::format("rpc: a result of {} bytes is too long; at most {} are possible. "
+                               "Set SELION_MESSAGE_MEMORY to more than twice the size, or have the "
+                               "function put the data in the global address space",
+                               bytes, most));
 }
 
 void send_plain_message(std::uint32_t target, std::uint64_t function, const std::byte* arguments,
@@ -286,14 +314,13 @@ void send_any_message(const outgoing& message, std::source_location site) {
         request.bytes = joined.size();
         request.arguments = arguments.bytes();
     }
-    if (request.bytes != 0 && !request.lends_data) {
-        expect_size(context, request.bytes, name_of(message), site);
-    }
     expected_answers answers(context, message, request.lends_data);
     try {
+        if (!request.lends_data) expect_size(context, message, request.bytes);
         context.transport->send(context, request);
     } catch (...) {
         answers.forget();
+        give_up_future(message);
         throw;
     }
     answers.look_whether_it_lives();
@@ -332,7 +359,7 @@ void reply_with(std::uint32_t origin, std::uint64_t state, const void* value, st
         arguments.add(value, bytes);
         return send_reply(context, origin, value_reply, arguments);
     }
-    expect_size(context, bytes, "reply", std::source_location::current());
+    expect_size_of_result(context, origin, bytes);
     send_reply(context, origin, value_reply, arguments,
                {static_cast<const std::byte*>(value), bytes});
 }
@@ -340,14 +367,7 @@ void reply_with(std::uint32_t origin, std::uint64_t state, const void* value, st
 void reply_with_row(std::uint32_t origin, std::uint64_t state, const void* data,
                     std::size_t bytes) {
     rank_context& context = *current_context;
-    const std::uint64_t most = context.transport->most_message_bytes();
-    if (bytes > most) {
-        throw error(status::bad_argument,
-                    fmt::format("the function's result has {} bytes; at most {} are possible: set "
-                                "SELION_MESSAGE_MEMORY to more than twice the size, or have the "
-                                "function put the data in the global address space",
-                                bytes, most));
-    }
+    expect_size_of_result(context, origin, bytes);
     argument_writer arguments;
     arguments.add(state);
     send_reply(context, origin, value_reply, arguments,

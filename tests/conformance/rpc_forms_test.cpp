@@ -170,6 +170,37 @@ SPMD_TEST(rpc_forms, strings_are_taken_as_texts_of_every_kind) {
     world.barrier();
 }
 
+/// The length is the user's data: an exception, at whoever sends, and nothing has been sent.
+SPMD_TEST(rpc_forms, what_is_too_long_is_an_exception) {
+    const std::uint64_t most = selion::detail::most_message_bytes();
+    if (most > (64u << 20)) return;  // simulated
+    const selion::rank_id to = test.neighbour();
+    const std::vector<char> data(most + 1);
+    const auto size = [](std::span<const char> all) { return all.size(); };
+    const auto refuses = [&](const char* call, const auto& make) {
+        try {
+            make();
+            test.fail(call);
+        } catch (const selion::error& trouble) {
+            test.that(trouble.code() == selion::status::bad_argument, call);
+            test.equal(trouble.where().operation, std::string(call));
+            test.equal(trouble.where().peer.value_or(99), std::uint32_t{to});
+            test.that(trouble.where().bytes > most, "their length");
+            test.that(std::string(trouble.what()).starts_with(std::string(call) + ": a message of"),
+                      trouble.what());
+        }
+    };
+    refuses("rpc", [&] { static_cast<void>(selion::rpc(to, size, data)); });
+    refuses("rpc_oneway", [&] { selion::rpc_oneway(to, size, data); });
+    refuses("send", [&] {
+        const auto shrug = [](const int&, selion::message_info) { return selion::arrival{}; };
+        selion::send(to, shrug, 1, std::as_bytes(std::span(data)));
+    });
+    const std::span<const char> half(data.data(), data.size() / 2);
+    test.equal(selion::rpc(to, size, half).get(), half.size());  // and all goes on
+    world.barrier();
+}
+
 SPMD_TEST(rpc_forms, arrays_of_c_travel_with_their_elements) {
     const auto sum = [](std::span<const int> numbers) {
         return std::accumulate(numbers.begin(), numbers.end(), 0);

@@ -118,10 +118,6 @@ void mistake_with_messages(selion::world& world, selion::global_ptr<int> number,
         const selion::global_ptr<selion::counter> far(2, number.offset());
         selion::put(number.on(0), 1, {.target = far});  // site: target_counter
     }
-    if (what == "too_long") {
-        const std::vector<std::byte> data(64 << 20);
-        selion::send(0, shrug, 1, data);  // site: too_long
-    }
     if (what == "taken_future") {
         selion::future<int> answer = selion::rpc(0, [] { return 1; });
         static_cast<void>(answer.get());
@@ -144,7 +140,7 @@ void mistake_with_messages(selion::world& world, selion::global_ptr<int> number,
         struct pages {
             std::byte bytes[48 << 10];  // too many for a SELION_MESSAGE_MEMORY of 64K
         };
-        selion::rpc(0, [] { return pages(); }).wait();  // site: long_result
+        selion::rpc(0, [] { return pages(); }).wait();
     }
     if (what == "wait") {
         handle(world, [] {
