@@ -326,7 +326,7 @@ void coherent_part::await_change(std::source_location site) {
 }
 
 void coherent_part::await_change_after(std::uint64_t seen, std::source_location site) {
-    detail::expect_may_wait(context_, site);
+    detail::expect_may_wait(context_, "access to coherent memory", site);
     expect_no_completion(site);
     const machine::call_scope scope(context_, machine::operation::coherent_access, site);
     const std::int64_t deadline_ns = context_.own.deadline_ns;  // of a collective that releases

@@ -23,7 +23,7 @@ bool coherent_part::may_be_late(const block_access& one) const {
 }
 
 void coherent_part::write_later(block_access& one) {
-    detail::expect_may_wait(context_, one.site);
+    detail::expect_may_wait(context_, "write to coherent memory", one.site);
     while (late_writes_ == most_late_writes) {
         await_at_most(most_late_writes - 1, late_writes_, one.site);
         if (try_now(one)) return;

@@ -65,7 +65,7 @@ void count_together(rank_context& context, shared_word& word) {
 bool wait_counter(counter& which, std::uint64_t count, std::int64_t timeout_ns,
                   std::source_location site) {
     rank_context& context = context_of_caller(site);
-    expect_may_wait(context, site);
+    expect_may_wait(context, "wait of a counter", site);
     expect_count(count, "wait", site);
     claim_counter(context, which, site);
     if (arrives_with_progress(context, counter_access::word(which), goal_of(which, count),
@@ -81,7 +81,7 @@ std::size_t wait_any_counter(std::span<counter* const> which, std::uint64_t coun
                              std::int64_t timeout_ns, std::source_location site) {
     SELION_EXPECT_AT(!which.empty(), site, std::string("wait_any: there are no counters"));
     rank_context& context = context_of_caller(site);
-    expect_may_wait(context, site);
+    expect_may_wait(context, "wait_any", site);
     expect_count(count, "wait_any", site);
     expect_counters(which, "wait_any", site);
     for (counter* one : which) claim_counter(context, *one, site);

@@ -270,7 +270,11 @@ bool continue_with(future_state* given, std::function<void()>& next, std::source
 
 bool await_state(future_state* given, std::int64_t timeout_ns, std::source_location site) {
     rank_context& context = context_of_caller(site);
-    expect_may_wait(context, site);
+    SELION_EXPECT_AT(
+        !context.own.in_handler, site,
+        sentence_of_wait("wait for a future",
+                         "let `then` do what follows; a function of rpc may return the "
+                         "future that `then` gives"));
     future_state& state = expect_state(given, site);
     if (arrives_with_progress(context, state.word, fulfilled, timeout_ns)) return true;
     const machine::call_scope scope(context, machine::operation::wait_future, site);

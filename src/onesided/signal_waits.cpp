@@ -59,7 +59,7 @@ void expect_own_signal(std::uint64_t signal, std::source_location site) {
 
 void wait_signal_slow(std::uint64_t signal, std::uint64_t at_least, std::source_location site) {
     rank_context& context = context_of_caller(site);
-    expect_may_wait(context, site);
+    expect_may_wait(context, "wait_until", site);
     shared_word& word = own_word(context, signal, site);
     const machine::call_scope scope(context, machine::operation::wait_signal, site);
     machine::note_awaited(scope.record(), signal, at_least);
@@ -71,7 +71,7 @@ bool wait_signal_for(std::uint64_t signal, std::uint64_t at_least, std::int64_t 
     rank_context& context = context_of_caller(site);
     shared_word& word = own_word(context, signal, site);
     if (word_load(word) >= at_least) return true;
-    expect_may_wait(context, site);
+    expect_may_wait(context, "wait_until", site);
     const machine::call_scope scope(context, machine::operation::wait_signal, site);
     machine::note_awaited(scope.record(), signal, at_least);
     return await(context, {word, at_least, machine::wait_reason::signal,
@@ -89,7 +89,7 @@ std::size_t wait_any_signal(std::span<const awaited_signal> which, std::int64_t 
     });
     std::size_t first = first_to_come_soon(context, words);
     if (first != words.size()) return first;
-    expect_may_wait(context, site);
+    expect_may_wait(context, "wait_any", site);
     const machine::call_scope scope(context, machine::operation::wait_any_signal, site);
     machine::note_awaited(scope.record(), which.front().own.bits(), which.front().at_least);
     const machine::wait_request request{*words.front().word, words.front().at_least,

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <string_view>
 
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
@@ -153,11 +154,32 @@ void get_slow(void* target, std::uint64_t source, std::size_t bytes, std::source
         machine::announce_local_read(context, address, bytes);
         std::memcpy(target, address, bytes);
     } else {
-        expect_may_wait(context, site);
+        expect_may_reach(context, "get", rank_of(source), site);
         const machine::call_scope scope(context, machine::operation::get, site);
         context.transport->get(context, target, source, bytes);
     }
 }
+
+namespace {
+
+/// What the program calls an atomic whose value it wants.
+std::string_view called(atomic_operation operation) {
+    switch (operation) {
+        case atomic_operation::load: return "atomic_get";
+        case atomic_operation::store: return "atomic_put";
+        case atomic_operation::swap: return "swap";
+        case atomic_operation::compare_swap: return "compare_swap";
+        case atomic_operation::add: return "fetch_add";
+        case atomic_operation::bit_or: return "fetch_or";
+        case atomic_operation::bit_and: return "fetch_and";
+        case atomic_operation::bit_xor: return "fetch_xor";
+        case atomic_operation::min: return "fetch_min";
+        case atomic_operation::max: return "fetch_max";
+    }
+    return "atomic";
+}
+
+}  // namespace
 
 std::uint64_t atomic_slow(const atomic_request& request, std::source_location site) {
     rank_context& context = context_of_caller(site);
@@ -165,7 +187,9 @@ std::uint64_t atomic_slow(const atomic_request& request, std::source_location si
     if (onesided::leaves_out(context, rank_of(request.target), "atomic", request.width)) return 0;
     const operation_meter meter(context, "atomic", request.width, site, rank_of(request.target));
     const bool is_far = mapped_address(context, request.target) == nullptr;
-    if (request.fetches && is_far) expect_may_wait(context, site);
+    if (request.fetches && is_far) {
+        expect_may_reach(context, called(request.operation), rank_of(request.target), site);
+    }
     const onesided::far_call far(context, machine::operation::atomic, is_far, site);
     return context.transport->atomic(context, request);
 }
@@ -207,7 +231,7 @@ void put_signal_slow(const put_request& request, std::source_location site) {
 
 void quiet_slow(std::source_location site) {
     rank_context& context = context_of_caller(site);
-    expect_may_wait(context, site);
+    expect_may_wait(context, "quiet", site);
     const operation_meter meter(context, "quiet", 0, site);
     release_writes(context, site);
     const onesided::far_call far(context, machine::operation::quiet, !context.words_mapped, site);
@@ -220,7 +244,7 @@ void quiet_target_slow(std::uint32_t target, std::source_location site) {
     SELION_EXPECT_AT(
         target < context.ranks, site,
         fmt::format("quiet: there is no rank {}; ranks are 0 to {}", target, context.ranks - 1));
-    expect_may_wait(context, site);
+    expect_may_wait(context, "quiet", site);
     if (onesided::leaves_out(context, target, "quiet")) return;
     const operation_meter meter(context, "quiet", 0, site, target);
     release_writes(context, site);

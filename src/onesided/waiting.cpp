@@ -58,6 +58,13 @@ private:
 
 }  // namespace
 
+std::string sentence_of_wait(std::string_view waits, std::string_view cure) {
+    return fmt::format(
+        "{}: a handler must not wait: it runs while its rank serves messages, as a "
+        "function that is given to rpc or `then` does; {}",
+        waits, cure);
+}
+
 bool await_in_time(rank_context& context, const machine::wait_request& request) {
     const wait_limit limit(context, request.deadline_ns);
     return await(context, request);

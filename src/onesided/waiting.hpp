@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <source_location>
 #include <string>
+#include <string_view>
 
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
@@ -16,10 +17,26 @@
 
 namespace selion::detail {
 
-inline void expect_may_wait(const rank_context& context, std::source_location site) {
+/// What is wrong with a wait in a handler.
+/// @param waits what the program calls it. @param cure what it should do.
+std::string sentence_of_wait(
+    std::string_view waits,
+    std::string_view cure =
+        "start the operation and let its completion start what follows, or leave that to a "
+        "completion handler that may wait");
+
+inline void expect_may_wait(const rank_context& context, std::string_view waits,
+                            std::source_location site) {
+    SELION_EXPECT_AT(!context.own.in_handler, site, sentence_of_wait(waits));
+}
+/// Of an operation that has to wait because the memory of `rank` is not mapped.
+inline void expect_may_reach(const rank_context& context, std::string_view operation,
+                             std::uint32_t rank, std::source_location site) {
     SELION_EXPECT_AT(!context.own.in_handler, site,
-                     std::string("a handler must not wait: it runs while its rank serves messages; "
-                                 "start the operation and let its completion start what follows"));
+                     sentence_of_wait(std::string(operation) + " of memory of rank " +
+                                          std::to_string(rank) + ", which is not mapped here",
+                                      "ask for a future (selion::as_future) and let `then` do what "
+                                      "follows"));
 }
 
 /// The rank may be inside a collective, whose steps are its own.

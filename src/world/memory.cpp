@@ -130,7 +130,7 @@ bool meets_all(rank_context& context, std::uint64_t bits, std::source_location s
 
 std::uint64_t allocate_symmetric(rank_context& context, const allocation_request& request,
                                  std::source_location site) {
-    expect_may_wait(context, site);
+    expect_may_wait(context, "allocate", site);
     expect_not_in_completion(*current_context, operation::allocate, site);
     release_writes(context, site);
     const machine::call_scope scope(context, operation::allocate, site);
@@ -185,7 +185,7 @@ std::uint64_t allocate_symmetric(rank_context& context, const allocation_request
 
 void deallocate_symmetric(rank_context& context, std::uint64_t bits, std::source_location site) {
     if (bits == null_address) return;
-    expect_may_wait(context, site);
+    expect_may_wait(context, "deallocate", site);
     expect_not_in_completion(*current_context, operation::deallocate, site);
     release_writes(context, site);
     const machine::call_scope scope(context, operation::deallocate, site);

@@ -97,14 +97,14 @@ private:
 
 std::vector<rank_id> world::dead_ranks(std::source_location site) const {
     detail::rank_context& caller = detail::context_of_caller(site);
-    detail::expect_may_wait(caller, site);
+    detail::expect_may_wait(caller, "dead_ranks", site);
     const std::vector<std::uint32_t> all = onesided::acknowledge_deaths(caller);
     return {all.begin(), all.end()};
 }
 
 team world::survivors(std::source_location site) const {
     detail::rank_context& caller = detail::context_of_caller(site);
-    detail::expect_may_wait(caller, site);
+    detail::expect_may_wait(caller, "survivors", site);
     detail::expect_not_in_completion(caller, machine::operation::survivors, site);
     if (caller.deaths == nullptr) return split(0, 0, site);
     const machine::call_scope scope(caller, machine::operation::survivors, site);

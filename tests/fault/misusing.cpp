@@ -6,6 +6,7 @@
 
 #include "misusing_collectives.hpp"
 #include "misusing_copies.hpp"
+#include "misusing_waits.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -17,19 +18,6 @@
 #include <vector>
 
 namespace {
-
-/// A handler that the rank sends to itself.
-template <class Body>
-void handle(selion::world& world, Body body) {
-    selion::counter done;
-    selion::send(world.rank(),
-                 [](const Body& came, selion::message_info) {
-                     came();
-                     return selion::arrival{};
-                 },
-                 body, {}, {.completion = &done});
-    done.wait(1);
-}
 
 /// A completion handler that may wait, of a message of the rank to itself.
 template <class Body>
@@ -108,8 +96,7 @@ void mistake_with_places(selion::world& world, selion::global_ptr<int> number,
     }
 }
 
-void mistake_with_messages(selion::world& world, selion::global_ptr<int> number,
-                           std::string_view what) {
+void mistake_with_messages(selion::global_ptr<int> number, std::string_view what) {
     const auto nothing = [] {};
     if (what == "send") selion::send(99, shrug, 1);      // site: send
     if (what == "rpc") selion::rpc(99, nothing).wait();  // site: rpc
@@ -141,15 +128,6 @@ void mistake_with_messages(selion::world& world, selion::global_ptr<int> number,
             std::byte bytes[48 << 10];  // too many for a SELION_MESSAGE_MEMORY of 64K
         };
         selion::rpc(0, [] { return pages(); }).wait();
-    }
-    if (what == "wait") {
-        handle(world, [] {
-            selion::counter never;
-            never.wait(1);  // site: wait
-        });
-    }
-    if (what == "collective") {
-        handle(world, [all = &world] { all->barrier(); });  // site: collective
     }
     const auto fail = [] { throw std::runtime_error("no room"); };
     if (what == "throws") {
@@ -307,7 +285,8 @@ void mistake_alone(selion::world& world, std::string_view what) {
             std::thread([&] { const selion::rank_scope scope(world); }).join();  // site: scope
         }
         mistake_with_places(world, number, signal, what);
-        mistake_with_messages(world, number, what);
+        mistake_with_messages(number, what);
+        mistake_in_handler(world, number, what);
         mistake_with_counters(what);
         mistake_in_completion(world, what);
         if (what == "local") {

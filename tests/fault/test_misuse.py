@@ -51,7 +51,9 @@ alone = {
     "slot": (r"the directory has no slot 2; a rank's slots are 0 to 1$", 1),
     "two_ranks": (r"put_signal: the data go to rank 0, the signal to rank 2; both must belong ", 2),
     "two_ranks_row": (r"put_signal: the data go to rank 0, the signal to rank 2; both must ", 2),
-    "wait": (r"a handler must not wait: ", 1),
+    "wait": (r"wait of a counter: a handler must not wait: .*; start the operation and let ", 1),
+    "wait_in_then": (r"wait for a future: a handler must not wait: .* given to rpc or `then` does; "
+                     r"let `then` do what follows; ", 1),
     "collective": (r"barrier is a collective; a handler must not wait$", 1),
     "local": (r"the memory belongs to rank 0; only the rank that allocated it gives it back$", 1),
     "local_twice": (r"no live allocation of this rank starts at offset \d+$", 1),
@@ -159,6 +161,16 @@ def test_a_signal_of_another_rank_than_the_data():
     # Where both are mapped nobody looks: they are two stores.
     expect("threads:3,direct=off", "two_ranks", r"put_signal: the data go to rank 0, the signal to "
            r"rank 2; both must belong to one rank$", "rank 1 of 3")
+
+
+@pytest.mark.skipif(check_level < 1, reason="noticed from check level 1 on")
+@pytest.mark.parametrize("what,operation", [("get_in_handler", "get"),
+                                            ("fetch_in_handler", "fetch_add")])
+def test_a_handler_that_would_wait_for_memory(what: str, operation: str):
+    expect("threads:3,direct=off", what, rf"{operation} of memory of rank 0, which is not mapped "
+           r"here: a handler must not wait: .*; ask for a future \(selion::as_future\) and let "
+           r"`then` do what follows$", "rank 1 of 3")
+    assert run("misusing", what, machine="threads:3").status == 0
 
 
 @pytest.mark.skipif(check_level < 1, reason="noticed from check level 1 on")
