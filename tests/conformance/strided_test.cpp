@@ -79,6 +79,41 @@ SPMD_TEST(strided, a_block_of_sixteen_dimensions_outside_its_rows) {
     world.barrier();
 }
 
+/// Rows and pieces are puts: what follows to their rank comes after all of them.
+SPMD_TEST(strided, a_signal_that_follows_is_seen_after_all_rows_and_pieces) {
+    constexpr std::size_t rows = 40;
+    spmd::symmetric_array<std::uint64_t> cells(world, 4 * rows);
+    spmd::symmetric_array<selion::signal> bell(world, 2);
+    const selion::rank_id to = test.neighbour();
+    const std::array<selion::stride, 1> apart{{{.count = rows, .target = 4, .source = 2}}};
+    std::vector<std::uint64_t> sent(2 * rows);
+    selion::counter done;
+    for (std::uint64_t round = 1; round <= test.rounds(200, 20); ++round) {
+        std::ranges::fill(sent, round);
+        const selion::counters how =
+            round % 2 == 0 ? selion::counters{.completion = &done} : selion::counters{};
+        selion::put_strided(cells.at(to), sent.data(), 2, apart, how);
+        std::vector<selion::put_piece<std::uint64_t>> pieces;
+        for (std::size_t i = 0; i < rows; ++i) {
+            pieces.push_back({cells.at(to, 4 * i + 2), std::span(sent).subspan(i, 1)});
+        }
+        selion::put_vector(pieces, how);
+        selion::notify(bell.at(to), selion::signal_set(round));
+        selion::wait_until(bell.own(), round);
+        std::uint64_t old = 0;
+        for (std::size_t i = 0; i < 4 * rows; ++i) {
+            old += i % 4 != 3 && cells.mine()[i] != round ? 1 : 0;
+        }
+        test.equal(old, 0u);
+        if (how.completion != nullptr) done.wait(2);  // the source may be changed
+        // The neighbour has looked.
+        const std::uint32_t before = test.neighbour_before();
+        selion::notify(bell.at(before, 1), selion::signal_set(round));
+        selion::wait_until(bell.own(1), round);
+    }
+    world.barrier();
+}
+
 SPMD_TEST(strided, columns_backwards_and_nothing) {
     spmd::symmetric_array<std::uint16_t> cells(world, 64);
     const std::array<std::uint16_t, 4> own{1, 2, 3, 4};
