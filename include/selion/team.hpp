@@ -56,7 +56,8 @@ SELION_API void all_reduce(const team_view& team, void* data, std::size_t count,
 /// it does at any member, and its memory is used again when all members have let theirs go. Letting
 /// one go waits for nobody where members share memory, else for what this rank has sent to be
 /// taken; any thread may do it. Where a rank is no member its handle is empty: `size()` is 0, and a
-/// collective of it ends the job with a sentence.
+/// collective of it ends the job with a sentence. One that has been moved from is empty as well,
+/// but for that of all ranks.
 class team : public varying_collectives {
 public:
     /// In place of a colour: this rank becomes a member of no new team.

@@ -121,6 +121,24 @@ SPMD_TEST(team, disjoint_teams_run_apart) {
     world.barrier();
 }
 
+SPMD_TEST(team, moves_away) {
+    selion::team first = world.split(0, -std::int64_t{world.rank()});
+    selion::team second = std::move(first);
+    test.equal(second.size(), world.size());
+    selion::team third = world.split(world.rank() % 2);
+    third = std::move(second);
+    use(world, test, third);
+    selion::team all = world;
+    const selion::team same = std::move(all);
+    test.that(all.is_member(), "the team of all ranks stays");
+    for (const selion::team* const gone : {&first, &second}) {
+        test.that(!gone->is_member(), "a handle that has been moved from is empty");
+        test.equal(gone->size(), 0u);
+        test.that(!gone->rank_of(0), "it has no members");
+    }
+    use(world, test, same);
+}
+
 SPMD_TEST(team, within_a_team) {
     const selion::team half = world.split(world.rank() % 2);
     const selion::team quarter = half.split(half.rank() % 2);

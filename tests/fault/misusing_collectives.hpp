@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// What misusing.cpp does wrong with collectives of blocks, and with teams.
@@ -50,6 +51,14 @@ void mistake_of_strangers(selion::world& world, std::string_view what) {
             static_cast<void>(first.all_gatherv(std::vector(3, 1)));  // site: strange_lengths
         }
         if (what == "strange_arrival") first.arrive();  // site: strange_arrival
+    }
+    if (what == "moved" || what == "moved_start") {
+        selion::team gone = world.split(0);
+        selion::split_phase_collectives gone_start = gone.split_phase();
+        const selion::team kept = std::move(gone);
+        const selion::split_phase_collectives kept_start = std::move(gone_start);
+        if (what == "moved") gone.barrier();                    // site: moved
+        if (what == "moved_start") gone_start.barrier().get();  // site: moved_start
     }
 }
 

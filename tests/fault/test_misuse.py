@@ -92,6 +92,8 @@ together = {
     "strange_split": r"split of a team that rank \d is no member of$",
     "strange_lengths": r"all_gatherv of a team that rank \d is no member of$",
     "strange_arrival": r"arrive of a team that rank \d is no member of$",
+    "moved": r"barrier of a team that rank \d is no member of$",
+    "moved_start": r"barrier of a team that rank \d is no member of$",
     "split_between": r"split between arrive\(\) and wait\(\) of its team$",
     "gatherv_root": r"gatherv: root 99 is no member; members are 0 to {last}$",
     "scatterv_root": r"scatterv: root 99 is no member; members are 0 to {last}$",

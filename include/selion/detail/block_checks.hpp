@@ -5,6 +5,7 @@
 #include <optional>
 #include <source_location>
 #include <span>
+#include <utility>
 
 #include <selion/detail/export.hpp>
 #include <selion/detail/team_view.hpp>
@@ -17,6 +18,15 @@ namespace selion::detail {
 class block_checks {
 protected:
     explicit block_checks(const team_view& view) noexcept : view_(view) {}
+    /// What has been moved from is an empty handle, whose team may end before it. The team of all
+    /// ranks does not.
+    block_checks(block_checks&& from) noexcept : view_(from.taken()) {}
+    block_checks& operator=(block_checks&& from) noexcept {
+        view_ = from.taken();
+        return *this;
+    }
+    block_checks(const block_checks&) = default;
+    block_checks& operator=(const block_checks&) = default;
 
     SELION_API void expect_blocks(const char* what, std::size_t all, std::size_t own,
                                   std::source_location site) const;
@@ -47,6 +57,9 @@ protected:
     team_view view_;
 
 private:
+    team_view taken() noexcept {
+        return view_.is_everybody() ? view_ : std::exchange(view_, {.context = view_.context});
+    }
     SELION_API void expect_varying_apart(const char* what, const void* own, const void* all,
                                          std::span<const std::size_t> counts,
                                          std::size_t element_bytes,
