@@ -112,8 +112,9 @@ void message_inbox::note_call(detail::rank_context& context, const part& come) {
     detail::word_add(context, context.deaths->calls(), 1);
 }
 
-/// What handlers have added, the first one first.
-void message_inbox::sort_in() {
+/// Each part that handlers have added, the first one first.
+template <class Each>
+void message_inbox::take_added(const Each& each) {
     // acquire: what was added [inbox.added]
     part* last = added_.exchange(nullptr, std::memory_order_acquire);
     part* first = nullptr;
@@ -123,13 +124,26 @@ void message_inbox::sort_in() {
     }
     while (first != nullptr) {
         part* const one = std::exchange(first, first->next);
-        sort_in(*one);
+        each(*one);
         ++sorted_;
         delete one;
     }
 }
 
-void message_inbox::sort_in(part& come) {
+void message_inbox::sort_in() {
+    take_added([this](part& one) { add_to_messages(one); });
+}
+
+void message_inbox::sort_in(std::vector<collective_name>& come) {
+    take_added([&](part& one) {
+        if (come.empty() || come.back() != one.name.collective) {
+            come.push_back(one.name.collective);
+        }
+        add_to_messages(one);
+    });
+}
+
+void message_inbox::add_to_messages(part& come) {
     std::deque<message>& same = messages_[come.name];
     if (come.bytes == come.message_bytes) {
         same.push_back({come.bytes, come.bytes, std::move(come.data), come.call});
@@ -164,7 +178,7 @@ std::vector<message_inbox::come_message> message_inbox::next_of(const collective
 }
 
 void message_inbox::drop(const collective_name& name) {
-    std::erase_if(messages_, [&](const auto& one) { return one.first.collective == name; });
+    messages_.erase(messages_.lower_bound({name, 0}), messages_.upper_bound({name, UINT32_MAX}));
 }
 
 void message_inbox::drop_team(std::uint64_t team) {

@@ -79,6 +79,8 @@ public:
 
     /// Takes in what handlers have added.
     void sort_in();
+    /// The same. @param come appends the names of what has come.
+    void sort_in(std::vector<collective_name>& come);
     /// Messages of a name that are there and have no unfinished one before them.
     std::size_t complete(const message_name& name) const;
     /// The next message of a name. @pre it is there.
@@ -120,7 +122,9 @@ private:
 
     static void receive(detail::delivery& here);
     static void note_call(detail::rank_context& context, const part& come);
-    void sort_in(part& come);
+    template <class Each>
+    void take_added(const Each& each);
+    void add_to_messages(part& come);
 
     std::atomic<part*> added_ = nullptr;                    ///< the last one first
     detail::shared_word arrived_{};                         ///< parts, ever

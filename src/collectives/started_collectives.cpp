@@ -182,7 +182,10 @@ void started_collective::give_memory_back() {
 
 started_collectives::~started_collectives() {
     take_added();
-    for (node* one : under_way_) delete one;
+    while (node* const one = order_.oldest()) {
+        order_.remove(*one);
+        delete one;
+    }
     // acquire: what it holds [started.list]
     drop(over_.load(std::memory_order_acquire));
 }
@@ -208,7 +211,7 @@ void started_collectives::let_go() {
 void started_collectives::start(std::unique_ptr<started_collective> one) {
     let_go();
     ++started_;
-    add(added_, new node{std::move(one), nullptr});
+    add(added_, new node{std::move(one), started_, nullptr});
     advance();
 }
 
@@ -256,38 +259,53 @@ void started_collectives::add_to(message_inbox& inbox, detail::delivery& here) {
 void started_collectives::advance() {
     const outer_deadline deadline(*detail::current_context);
     mover_count count{movers_};
-    movers::move_or_leave(count, [this] { advance_all(); });
+    movers::move_or_leave(count, [this] {
+        take_news();
+        advance_awake();
+    });
 }
 
+/// The first one first.
 void started_collectives::take_added() {
     // acquire: what it holds [started.list]
     node* last = added_.exchange(nullptr, std::memory_order_acquire);
-    const auto end_of_known = under_way_.end();
-    auto place = end_of_known;
-    for (; last != nullptr; last = last->next) place = under_way_.insert(place, last);
+    for (; last != nullptr; last = last->next) order_.add(*last);
+}
+
+/// What has been started, what others have sent, and who has died.
+void started_collectives::take_news() {
+    take_added();
+    compare_told();
+    come_.clear();
+    inbox_.sort_in(come_);
+    for (const collective_name& name : come_) {
+        if (node* const own = order_.find(name)) {
+            order_.wake(*own);
+        } else {
+            expect_same_as_over(name);
+        }
+    }
+    order_.for_all_awake([this](const node& own) { expect_same_start(own); });
+    const machine::death_list* const deaths = detail::current_context->deaths;
+    const std::uint32_t dead = deaths == nullptr ? 0 : deaths->declared();
+    if (std::exchange(heeded_deaths_, dead) != dead) order_.wake_all();
 }
 
 /// In the order in which they were started: one may wait for another before it.
-void started_collectives::advance_all() {
-    take_added();
-    compare_told();
-    inbox_.sort_in();
-    for (const collective_name& name : inbox_.names()) expect_same_calls(name);
-    bool has_stopped = false;
-    for (auto one = under_way_.begin(); one != under_way_.end();) {
-        if (!(*one)->one->advance()) {
-            has_stopped |= (*one)->one->is_stopped();
-            ++one;
-            continue;
+void started_collectives::advance_awake() {
+    std::vector<node*> stopped;
+    while (node* const own = order_.next()) {
+        if (own->one->advance()) {
+            end(*own);
+        } else if (own->one->is_stopped()) {
+            stopped.push_back(own);
         }
-        note_over(*(*one)->one);
-        add(over_, *one);
-        detail::count_together(*detail::current_context, finished_);
-        one = under_way_.erase(one);
     }
-    has_stopped_.store(has_stopped, std::memory_order_relaxed);
-    const std::uint32_t oldest = under_way_.empty() ? 0 : under_way_.front()->one->call().call.what;
-    machine::publish(detail::current_context->call->under_way, oldest);
+    for (node* const own : stopped) order_.wake(*own);
+    has_stopped_.store(!stopped.empty(), std::memory_order_relaxed);
+    const node* const oldest = order_.oldest();
+    machine::publish(detail::current_context->call->under_way,
+                     oldest == nullptr ? 0 : oldest->one->call().call.what);
 }
 
 /// Members tell member 0 what they start. So a difference is found also where each waits for
@@ -309,27 +327,34 @@ void started_collectives::compare_told() {
 }
 
 /// A few are remembered, for who sends to one that is over: that one was another at the sender.
-void started_collectives::note_over(const started_collective& one) {
+void started_collectives::end(node& over) {
     constexpr std::size_t remembered = 64;
+    const started_collective& one = *over.one;
+    order_.remove(over);
     over_calls_.push_back({one.name(), one.call(), one.members(), one.has_failed()});
     if (over_calls_.size() > remembered) over_calls_.pop_front();
-    expect_same_calls(one.name());
+    expect_same_as_over(one.name());
+    add(over_, &over);
+    detail::count_together(*detail::current_context, finished_);
 }
 
-/// Ends the job when messages of a collective belong to another call than the own one. Of those
-/// that are not started here yet nothing is known.
-void started_collectives::expect_same_calls(const collective_name& name) {
+/// Ends the job when messages of a collective belong to another call than the own one.
+void started_collectives::expect_same_start(const node& own) {
+    const placed_call& mine = own.one->call();
+    for (const auto& [sender, call] : inbox_.next_of(own.name())) {
+        if (mine.call.agrees_with(call)) continue;
+        end_for_other_start(*detail::current_context, own.name(), own.one->members(),
+                            {detail::current_context->rank, mine},
+                            {sender, told_by_message(call, mine)});
+    }
+}
+
+/// The same of one that is not under way: nobody wants its messages if it is over. Of those that
+/// are not started here yet nothing is known.
+void started_collectives::expect_same_as_over(const collective_name& name) {
+    const auto over = std::ranges::find(over_calls_, name, &known_call::name);
+    if (over == over_calls_.end()) return;
     for (const auto& [sender, call] : inbox_.next_of(name)) {
-        const auto own = std::ranges::find_if(
-            under_way_, [&](const node* one) { return one->one->name() == name; });
-        if (own != under_way_.end() && !(*own)->one->call().call.agrees_with(call)) {
-            const placed_call& mine = (*own)->one->call();
-            end_for_other_start(*detail::current_context, name, (*own)->one->members(),
-                                {detail::current_context->rank, mine},
-                                {sender, told_by_message(call, mine)});
-        }
-        const auto over = std::ranges::find(over_calls_, name, &known_call::name);
-        if (over == over_calls_.end()) continue;
         // One that has failed has not taken all that belongs to it.
         if (over->has_failed && over->call.call.agrees_with(call)) return inbox_.drop(name);
         end_for_other_start(*detail::current_context, name, over->members,

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +14,7 @@
 #include "collectives/message_inbox.hpp"
 #include "collectives/message_way.hpp"
 #include "collectives/schedule_runner.hpp"
+#include "collectives/started_order.hpp"
 #include "collectives/team_block.hpp"
 #include "collectives/team_members.hpp"
 #include "selion/detail/block_call.hpp"
@@ -87,6 +87,10 @@ public:
     const collective_name& name() const { return how_.name; }
     const placed_call& call() const { return how_.call; }
     std::uint32_t members() const { return members_.count(); }
+    /// Whether it may not begin before the other one is over.
+    bool awaits(const started_collective& meeting) const {
+        return how_.may_begin != nullptr && how_.may_begin == meeting.how_.is_over;
+    }
     /// Whether it is over because a member has died.
     bool has_failed() const { return has_failed_; }
     /// Whether it has stopped in the middle of a step: a wait with a deadline moved it on, which
@@ -142,9 +146,14 @@ public:
 private:
     struct node {
         std::unique_ptr<started_collective> one;
+        std::uint64_t start;  ///< how many the rank had started with it
         node* next;
+
+        const collective_name& name() const { return one->name(); }
+        std::uint64_t number() const { return start; }
+        bool awaits(const node& meeting) const { return one->awaits(*meeting.one); }
     };
-    /// A collective of this rank that is under way, or was lately.
+    /// A collective of this rank that was under way lately.
     struct known_call {
         collective_name name;
         placed_call call;
@@ -152,11 +161,13 @@ private:
         bool has_failed = false;
     };
     void add_to(message_inbox& inbox, detail::delivery& here);
-    void advance_all();
-    void compare_told();
-    void note_over(const started_collective& one);
-    void expect_same_calls(const collective_name& name);
+    void take_news();
+    void advance_awake();
     void take_added();
+    void compare_told();
+    void expect_same_start(const node& own);
+    void expect_same_as_over(const collective_name& name);
+    void end(node& one);
     static void add(std::atomic<node*>& list, node* one);
     static void drop(node* list);
 
@@ -170,7 +181,9 @@ private:
     std::uint64_t started_ = 0;              ///< ever; by the rank
     detail::shared_word finished_{};         ///< of those, how many are over
     std::deque<known_call> over_calls_;      ///< the latest ones; of who moves
-    std::list<node*> under_way_;             ///< in the order of their starts; of who moves them
+    started_order<node> order_;              ///< of what is under way; of who moves
+    std::vector<collective_name> come_;      ///< whose messages have come last; of who moves
+    std::uint32_t heeded_deaths_ = 0;        ///< how many all have heeded; of who moves
 };
 
 }  // namespace selion::collectives

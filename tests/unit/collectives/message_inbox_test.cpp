@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace selion::collectives {
 namespace {
@@ -47,6 +48,21 @@ TEST(message_inbox, the_rest_of_a_message_that_went_is_none) {
     inbox.sort_in();
     EXPECT_THAT(inbox.names(), ElementsAre(collective_name{5, 2}));
     EXPECT_EQ(inbox.complete({{5, 2}, 1}), 1u);
+}
+
+TEST(message_inbox, what_has_come_is_told_once) {
+    message_inbox inbox;
+    const std::array<std::byte, 64> data{};
+    std::vector<collective_name> come;
+    add_part(inbox, {5, 2, 64, 0}, data);
+    inbox.sort_in(come);
+    come.clear();
+    for (const std::uint64_t start : {0, 64}) add_part(inbox, {5, 1, 128, start}, data);
+    add_part(inbox, {7, 1, 64, 0}, data);
+    inbox.sort_in(come);
+    EXPECT_THAT(come, ElementsAre(collective_name{5, 1}, collective_name{7, 1}));
+    inbox.drop({5, 1});
+    EXPECT_THAT(inbox.names(), ElementsAre(collective_name{5, 2}, collective_name{7, 1}));
 }
 
 }  // namespace
