@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "machine/call_record.hpp"
 #include "machine/death_list.hpp"
 #include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
@@ -71,7 +72,8 @@ void message_inbox::send_parts(std::uint32_t target, part_header header, std::si
                       .handler = detail::encode_function(handler),
                       .arguments = std::as_bytes(std::span(&header, 1)).first(header_bytes),
                       .data = now.data(),
-                      .bytes = now.size()});
+                      .bytes = now.size(),
+                      .site = machine::decode_site(header.call.site)});
         sent_bytes += now.size();
     } while (sent_bytes < data.size());
 }

@@ -169,9 +169,14 @@ std::string script_place(const call_record& record) {
     return {text, ::strnlen(text, sizeof words)};
 }
 
+std::source_location decode_site(std::uint64_t encoded) {
+    if (encoded == 0 || !is_in_program(encoded)) return {};
+    return std::bit_cast<std::source_location>(encoded + program.start);
+}
+
 std::string site_text(std::uint64_t encoded) {
     if (encoded == 0 || !is_in_program(encoded)) return "an unknown place";
-    const auto site = std::bit_cast<std::source_location>(encoded + program.start);
+    const std::source_location site = decode_site(encoded);
     return fmt::format("{}:{}", site.file_name(), site.line());
 }
 
@@ -199,7 +204,7 @@ std::string noted_call_text(const call_record& record) {
     const auto what = static_cast<operation>(look_at(record.what));
     const std::uint32_t team_size = look_at(record.team_size);
     std::string number;
-    if (has_shown_number(what)) {
+    if (has_shown_number(what) && team_size != no_team) {
         number = team_size == 0 ? fmt::format(" #{}", look_at(record.instance))
                                 : fmt::format(" of a team of {}", team_size);
     }

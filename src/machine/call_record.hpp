@@ -107,7 +107,8 @@ struct alignas(detail::line_bytes) call_record {
     std::uint64_t signal_offset;  ///< in the rank's memory: of the signal that the call looks for
     std::uint64_t at_least;       ///< that it is to be
     std::uint32_t what;           ///< an `operation`
-    std::uint32_t team_size;      ///< members of the last collective's team; 0: all ranks
+    std::uint32_t team_size;      ///< members of the last collective's team; 0: all ranks; or
+                                  ///< `no_team`
     std::uint32_t is_waiting;     ///< beyond the first look at a word
     std::uint32_t has_finished;   ///< the rank's function has returned
     std::uint32_t in_completion;  ///< its own stack runs a completion handler that may wait
@@ -132,6 +133,9 @@ struct alignas(detail::line_bytes) call_record {
 };
 static_assert(sizeof(call_record) == 2 * detail::line_bytes);
 
+/// In place of the members of a team: the call starts a collective, and is not counted as one.
+inline constexpr std::uint32_t no_team = UINT32_MAX;
+
 /// Where the main program lies in this process.
 extern const std::uint64_t program_start;
 
@@ -148,6 +152,8 @@ inline std::uint64_t encode_site(std::source_location site) {
 /// of a job. 0: it lies in neither.
 std::uint64_t encode_place(const void* place);
 
+/// The site that has been encoded, of this process; none, of what lies elsewhere.
+std::source_location decode_site(std::uint64_t encoded);
 /// "file.cpp:12" of an encoded site, or "an unknown place".
 std::string site_text(std::uint64_t encoded);
 /// The same of a record's last call, which a script may have made, or a library that the program
@@ -208,7 +214,7 @@ inline void publish_words(script_text& place, const script_text& now) {
 }
 
 /// Notes what a rank's last call is and where it was made. Collectives of all ranks are counted.
-/// @param team_size members of a collective's team; 0: all ranks.
+/// @param team_size members of a collective's team; 0: all ranks; or `no_team`.
 inline void note_call(call_record& record, operation what, std::source_location site,
                       std::uint32_t team_size = 0) {
     publish(record.site, std::bit_cast<std::uint64_t>(site));
@@ -264,6 +270,38 @@ public:
 
 private:
     call_record* record_;
+};
+
+/// The same for a message that waits until there is room for it. One that no call of the program
+/// asks for has no site: once it has left, the last call is the one before it again.
+class send_scope {
+public:
+    send_scope(detail::rank_context& context, std::source_location site)
+        : is_asked_for_(std::bit_cast<std::uint64_t>(site) != 0) {
+        if (const call_record* const own = own_record(context)) {
+            site_ = own->site;
+            what_ = own->what;
+            team_size_ = own->team_size;
+        }
+        record_ = begin_call(context, operation::send, site, 0);
+    }
+    ~send_scope() {
+        if (record_ != nullptr && !is_asked_for_) {
+            publish(record_->site, site_);
+            publish(record_->what, what_);
+            publish(record_->team_size, team_size_);
+        }
+        end_call(record_);
+    }
+    send_scope(const send_scope&) = delete;
+    send_scope& operator=(const send_scope&) = delete;
+
+private:
+    bool is_asked_for_;
+    std::uint64_t site_ = 0;
+    std::uint32_t what_ = 0;
+    std::uint32_t team_size_ = 0;
+    call_record* record_ = nullptr;
 };
 
 /// For its lifetime a rank that is inside a call is told by what it calls next: the call runs a

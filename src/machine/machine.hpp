@@ -112,7 +112,7 @@ struct message_request {
     std::span<const std::byte> arguments;  ///< copied; whole words, `most_argument_bytes` at most
     const void* data = nullptr;
     std::size_t bytes = 0;
-    std::source_location site = std::source_location::current();  ///< of the call that sends it
+    std::source_location site = {};  ///< of the call that sends it; none: none of the program's
     /// Called once the message is where its target finds it, which may be after `send` has
     /// returned; null: nobody wants to know. Only where ranks share memory.
     void (*on_sent)(detail::rank_context& sender, std::uint32_t target,

@@ -355,6 +355,7 @@ future<> start_block_call(const team_view& team, started_call what, std::source_
     rank_context& context = caller_for(team, name, site);
     expect_may_begin(context, team, name, site);
     const recorded_call record(context, name, site);
+    const machine::call_scope scope(context, name, site, machine::no_team);
     if (has_root(what.call.what)) expect_root(name, what.call.root, team, site);
     release_writes(context, site);
     collectives::call_signature signature = signature_of(what.call, team.type);

@@ -2,7 +2,8 @@
 // dying HOW RANK [FIRST]: all ranks meet, then RANK dies as HOW says, while the others wait in a
 // barrier. Rank 0 does so too, or works without calling Selion ("busy"), and perhaps ignores
 // SIGTERM
-// ("deaf"), or reads standard input ("reading"). "together": all of them die.
+// ("deaf"), or reads standard input ("reading"). "together": all of them die. "starts": RANK starts
+// a collective before.
 
 #include <signal.h>
 #include <unistd.h>
@@ -64,9 +65,9 @@ void die_beside(selion::world& world, std::string_view how) {
     }
 }
 
-/// Returns only for "barrier".
+/// Returns only for "barrier" and "starts".
 void keep_away(std::string_view how) {
-    if (how == "barrier") return;
+    if (how == "barrier" || how == "starts") return;
     if (how == "deaf") signal(SIGTERM, SIG_IGN);
     if (how == "reading") {
         while (std::getchar() != EOF) {
@@ -97,7 +98,11 @@ int main(int argc, char** argv) {
         world.barrier();  // site: last call
         if (world.rank() == victim) {
             if (write(STDOUT_FILENO, "dying\n", 6) < 0) return;
-            if (first != "barrier") selion::wait_until(away, 1);
+            if (first == "starts") {
+                static_cast<void>(world.split_phase().broadcast(1, victim));  // site: start
+            } else if (first != "barrier") {
+                selion::wait_until(away, 1);
+            }
             die(how);
             die_beside(world, how);
             selion::wait_until(never, 1);  // site: waits to be killed

@@ -73,6 +73,12 @@ def test_a_death_is_told(machine: str, how: str):
         assert f"after barrier #3 at {site('dying.cpp', 'last call')}" in sentence
 
 
+@pytest.mark.parametrize("machine", machines | simulated)
+def test_what_has_been_started_last_is_told(machine: str):
+    [sentence] = end_of(1, machine, (machines | simulated)[machine], "throw", "starts").sentences()
+    assert f"in its own code, after broadcast at {site('dying.cpp', 'start')}" in sentence
+
+
 @pytest.mark.skipif(is_sanitized, reason="the sanitizer reports fatal signals itself")
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="others tell such an address")
 @pytest.mark.parametrize("machine", ["threads:3", "processes:3", "sim:crossbar,ranks=3"])

@@ -269,3 +269,11 @@ def test_a_call_that_nobody_serves_is_told_with_its_line(what: str, call: str, t
     assert outcome.status != 0
     assert re.search(rf"hang: {timeout} s are over: rank 0 of 2 on host \S+ waits in {call} at "
                      rf"{re.escape(site('waiting.cpp', what))}\n", outcome.err), outcome.err
+
+
+def test_what_has_been_started_last_is_told():
+    with Launched(2, "test_dying", "throw", "1", "starts") as job:
+        outcome = job.end(within=soon)
+    assert outcome.status != 0
+    assert re.search(r"rank 1 of 2 .*, in its own code, after broadcast at "
+                     rf"{re.escape(site('dying.cpp', 'start'))}\b", outcome.err), outcome.err

@@ -113,8 +113,7 @@ void port::post(detail::rank_context& context, std::uint32_t peer, const outgoin
         is_over = attempt();
     }
     if (!is_over) {
-        const call_scope scope(*detail::current_context, operation::send,
-                               std::source_location::current());
+        const send_scope scope(*detail::current_context, {});
         wait_to(context, attempt, deadline_of_collective());
     }
     if (!is_posted) lose_frame(context, peer, frame.head, completion);
@@ -152,7 +151,7 @@ void port::post_message(detail::rank_context& context, const message_request& re
         }
         if (attempt()) return expect_alive(context, request.target);
     }
-    const call_scope scope(*detail::current_context, operation::send, request.site);
+    const send_scope scope(*detail::current_context, request.site);
     wait_to(context, attempt, deadline_of_collective());
     expect_alive(context, request.target);
 }

@@ -68,8 +68,7 @@ void port::begin_move(detail::rank_context& context, memory_move move, const out
         if (after != nullptr) post_or_queue(move.peer, *after, completion);
         return true;
     };
-    const call_scope scope(*detail::current_context, operation::send,
-                           std::source_location::current());
+    const send_scope scope(*detail::current_context, {});
     while (!has_begun) {
         if (is_dead(move.peer)) {
             if (after != nullptr) around_.deaths->lose(move.peer, completion);

@@ -336,7 +336,7 @@ void post_office::send_parked_first(detail::rank_context& context, const mail_ro
         if (!own.has_parked()) return;
         if (!context.transport->poll(context)) turn_watch(context).yield();
     }
-    const call_scope scope(context, operation::send, request.site);
+    const send_scope scope(context, request.site);
     const std::int64_t deadline_ns = context.own.deadline_ns;
     while (own.has_parked()) {
         if (is_late(context, deadline_ns)) throw_late(context, request);
@@ -352,7 +352,7 @@ void post_office::send_parked_first(detail::rank_context& context, const mail_ro
 /// Not in a handler: serves others until there is room.
 void post_office::send_waiting(detail::rank_context& context, mail_room& own,
                                const message_request& request) {
-    const call_scope scope(context, operation::send, request.site);
+    const send_scope scope(context, request.site);
     if (context.call_to_mail != nullptr) context.call_to_mail(context, request.target);
     message_ring& ring = way_to(own, request.target).ring_for(request.is_reply);
     detail::shared_word& freed =

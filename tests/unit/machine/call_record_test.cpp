@@ -47,6 +47,37 @@ TEST_F(call_record_test, inside_and_after_a_call) {
     EXPECT_EQ(last_call_text(record_), "in all_reduce #2 at " + place);
 }
 
+TEST_F(call_record_test, what_starts_a_collective_has_no_number) {
+    const auto site = std::source_location::current();
+    const std::string place = std::string(site.file_name()) + ":" + std::to_string(site.line());
+    { const call_scope scope(context_, operation::broadcast, site, no_team); }
+    EXPECT_EQ(last_call_text(record_), "in its own code, after broadcast at " + place);
+    EXPECT_EQ(record_.instance, 0u);
+}
+
+TEST_F(call_record_test, a_send_that_nobody_asks_for_is_told_only_while_it_waits) {
+    const auto site = std::source_location::current();
+    const std::string place = std::string(site.file_name()) + ":" + std::to_string(site.line());
+    { const call_scope scope(context_, operation::barrier, site); }
+    {
+        const send_scope scope(context_, {});
+        EXPECT_EQ(last_call_text(record_), "in send at an unknown place");
+    }
+    EXPECT_EQ(last_call_text(record_), "in its own code, after barrier #1 at " + place);
+    { const send_scope scope(context_, site); }
+    EXPECT_EQ(last_call_text(record_), "in its own code, after send at " + place);
+    const call_scope around(context_, operation::wait_future, site);
+    const send_scope scope(context_, {});
+    EXPECT_EQ(last_call_text(record_), "in future::wait at " + place);
+}
+
+TEST_F(call_record_test, a_site_is_found_again) {
+    const auto site = std::source_location::current();
+    EXPECT_EQ(decode_site(encode_site(site)).line(), site.line());
+    EXPECT_EQ(decode_site(0).line(), 0u);
+    EXPECT_EQ(decode_site(UINT64_MAX).line(), 0u);
+}
+
 TEST_F(call_record_test, a_wait_tells_what_has_been_started) {
     record_.under_way = static_cast<std::uint32_t>(operation::broadcast);
     const auto site = std::source_location::current();
