@@ -56,6 +56,7 @@ public:
                 fail(fmt::format("rank {} counts {} blocks, rank 0 {}", rank, own[rank].blocks,
                                  result_.blocks));
             }
+            expect_ranges(rank, own[rank]);
             players_.push_back({.own = &own[rank]});
             give_start(rank);
             begin_step(players_.back());
@@ -101,6 +102,26 @@ private:
                          wanted == 0 ? "1 or more" : std::to_string(wanted)));
     }
 
+    /// A longer one would be followed round all blocks again and again.
+    void expect_ranges(std::uint32_t rank, const rank_schedule& own) const {
+        for (const schedule_step& step : own.steps) {
+            for (const auto* const messages : {&step.sends, &step.receives}) {
+                for (const schedule_message& message : *messages) expect_ranges(rank, message);
+            }
+        }
+    }
+
+    void expect_ranges(std::uint32_t rank, const schedule_message& message) const {
+        for (const block_range& range : message.blocks) {
+            if (range.first < result_.blocks && range.count <= result_.blocks) continue;
+            if (result_.blocks == 0) fail("a message names a block, of which there are none");
+            fail(
+                fmt::format("a message of rank {} has {} blocks from block {} on; there are "
+                            "blocks 0 to {}",
+                            rank, range.count, range.first, result_.blocks - 1));
+        }
+    }
+
     void give_start(std::uint32_t rank) {
         player& who = players_[rank];
         who.knows.assign(ranks_, false);
@@ -112,7 +133,6 @@ private:
     }
 
     std::uint64_t number_of(const block_range& range, std::uint64_t i) const {
-        if (result_.blocks == 0) fail("a message names a block, of which there are none");
         return (range.first + i) % result_.blocks;
     }
 

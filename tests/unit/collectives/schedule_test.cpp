@@ -373,6 +373,26 @@ TEST_F(broken, a_number_of_blocks_that_is_not_the_collective_s) {
               "schedule: the schedule counts 0 blocks; broadcast of 3 ranks has 1 or more");
 }
 
+TEST_F(broken, a_range_of_blocks_that_are_not_there) {
+    const schedule_request request{all_gather, ring, 3};
+    auto longer = made(request);
+    longer[0].steps[0].sends[0].blocks[0].count = UINT64_MAX;
+    longer[1].steps[0].receives[0].blocks[0].count = UINT64_MAX;
+    EXPECT_EQ(
+        found_in(request, longer),
+        "schedule: a message of rank 0 has 18446744073709551615 blocks from block 0 on; there "
+        "are blocks 0 to 2");
+    auto beyond = made(request);
+    beyond[2].steps[1].receives[0].blocks[0].first = 3;
+    EXPECT_EQ(
+        found_in(request, beyond),
+        "schedule: a message of rank 2 has 1 blocks from block 3 on; there are blocks 0 to 2");
+    auto none = made({barrier, dissemination, 3});
+    none[1].steps[0].sends[0].blocks.push_back({0, 1});
+    EXPECT_EQ(found_in({barrier, dissemination, 3}, none),
+              "schedule: a message names a block, of which there are none");
+}
+
 TEST_F(broken, a_sum_that_lacks_a_rank) {
     const schedule_request request{reduce, flat, 3};
     auto own = made(request);
