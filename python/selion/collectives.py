@@ -86,28 +86,35 @@ def elements_of(value: Any) -> _Array | None:
     return None if isinstance(value, (bytes, bytearray)) else array_of(value)
 
 
+def members_of(team: Team) -> int:
+    """How many they are. @error RuntimeError when the team has been freed."""
+    if team.size == 0:
+        team.rank_of(0)  # raises
+    return team.size
+
+
 def root_in(team: Team, root: Any) -> int:
     """The root's number. @error ValueError when there is no such member."""
-    if team.size == 0:
-        team.rank_of(0)  # raises: the team has been freed
+    members = members_of(team)
     number = operators.index(root)
-    if not 0 <= number < team.size:
-        raise ValueError(f"The root is {number}; legal: 0 to {team.size - 1}.")
+    if not 0 <= number < members:
+        raise ValueError(f"The root is {number}; legal: 0 to {members - 1}.")
     return number
 
 
 def shared(team: Team, values: Any, what: str) -> _Array:
     """One value, or part of an array, for each member."""
+    members = members_of(team)
     found = elements_of(values)
     is_array = found is not None
     if found is None:
         array = _cells([values] if isinstance(values, (bytes, bytearray)) else list(values), what)
     else:
         array = _movable(found, what)
-    is_even = array.ndim != 0 and len(array) % team.size == 0
-    if not is_even or (not is_array and len(array) != team.size):
+    is_even = array.ndim != 0 and len(array) % members == 0
+    if not is_even or (not is_array and len(array) != members):
         raise ValueError(
-            f"{what} needs one value for each of the {team.size} members, or an array whose first "
+            f"{what} needs one value for each of the {members} members, or an array whose first "
             f"extent is a multiple of that; this has the shape {array.shape}."
         )
     return array
@@ -200,10 +207,11 @@ def reduce_scatter(team: Team, values: Any, operation: Any) -> Any:
     """What `Team.reduce_scatter` does with a list of numbers."""
     if isinstance(values, (bytes, bytearray)):
         raise TypeError("reduce_scatter combines a list of numbers, or an array.")
+    members = members_of(team)
     numbers = list(values)
-    if len(numbers) != team.size:
+    if len(numbers) != members:
         raise ValueError(
-            f"reduce_scatter needs one number for each of the {team.size} members, or an array "
+            f"reduce_scatter needs one number for each of the {members} members, or an array "
             f"whose first extent is a multiple of that; these are {len(numbers)}."
         )
     if any(elements_of(number) is not None for number in numbers):

@@ -15,6 +15,7 @@ from selion.collectives import (
     array_of,
     described,
     description_of,
+    members_of,
     root_in,
 )
 from selion.pickling import dumps, loads
@@ -54,10 +55,11 @@ def _cut(values: bytes, starts: Sequence[int]) -> list[Any]:
 
 
 def _packed_for_all(team: Team, values: Any, what: str) -> list[bytes]:
+    members = members_of(team)
     blocks = [_pack(value) for value in values]
-    if len(blocks) != team.size:
+    if len(blocks) != members:
         raise ValueError(
-            f"{what} needs one object for each of the {team.size} members; these are {len(blocks)}."
+            f"{what} needs one object for each of the {members} members; these are {len(blocks)}."
         )
     return blocks
 

@@ -366,6 +366,10 @@ refused = {
     "freed, or its job is over.",
     "team = world.split(0); team.free(); team.gatherv(b'')": "RuntimeError: This team has been fr",
     "team = world.split(0); team.free(); team.scatterv([])": "RuntimeError: This team has been fre",
+    "team = world.split(0); team.free(); team.exchange([1])": "RuntimeError: This team has been f",
+    "team = world.split(0); team.free(); team.exchangev([1])": "RuntimeError: This team has been ",
+    "team = world.split(0); team.free(); team.reduce_scatter([1])": "RuntimeError: This team has ",
+    "team = world.split(0); team.free(); team.split_phase.exchange([1])": "RuntimeError: This tea",
     "team = world.split(0); team.free(); team.split_phase.gather(1)": "RuntimeError: This team ha",
     "team = world.split(0); team.free(); team.split_phase.broadcast(b'')": "RuntimeError: This te",
     "world.split_phase.broadcast(np.zeros(4)[::2], 1 - world.rank)": "ValueError: broadcast fills "
