@@ -24,7 +24,8 @@ inline constexpr std::uint64_t varying_count = ~std::uint64_t{0};
 /// What a rank is about to do, for others to compare.
 struct call_signature {
     std::uint32_t what;   ///< a `machine::operation`
-    std::uint32_t modes;  ///< of entry and exit: see `modes_of`
+    std::uint16_t modes;  ///< of entry and exit: see `modes_of`
+    std::uint16_t whole;  ///< the call that it is a part of, likewise, to be told by; 0: none
     std::uint64_t site;
     std::uint64_t count;
     std::uint64_t element_bytes;
@@ -40,8 +41,9 @@ struct call_signature {
     }
 };
 inline constexpr unsigned modes_bits = 8;  ///< of the one at the exit; above is that at the entry
-constexpr std::uint32_t modes_of(sync_mode entry, sync_mode exit) {
-    return static_cast<std::uint32_t>(entry) << modes_bits | static_cast<std::uint32_t>(exit);
+constexpr std::uint16_t modes_of(sync_mode entry, sync_mode exit) {
+    return static_cast<std::uint16_t>(static_cast<unsigned>(entry) << modes_bits |
+                                      static_cast<unsigned>(exit));
 }
 
 /// The same and where a script has called, if one has: as much of the end of "model.py:12" as there

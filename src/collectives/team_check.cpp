@@ -26,7 +26,7 @@ std::string_view name_of(sync_mode mode) {
 }
 
 /// "entry all, exit mine".
-std::string modes_text(std::uint32_t modes) {
+std::string modes_text(std::uint16_t modes) {
     const auto entry = static_cast<sync_mode>(modes >> modes_bits);
     const auto exit = static_cast<sync_mode>(modes & ((1u << modes_bits) - 1));
     return fmt::format("entry {}, exit {}", name_of(entry), name_of(exit));
@@ -49,9 +49,27 @@ std::string counted(std::uint64_t count, std::string_view what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+/// "gather of 3 elements of 8 bytes"; what a composed call moves by the way is nobody's business.
+std::string name_and_data(const call_signature& call) {
+    if (call.whole != 0) return std::string(name_of(static_cast<machine::operation>(call.whole)));
+    const auto what = static_cast<machine::operation>(call.what);
+    const std::string name(name_of(what));
+    if (call.count == varying_count) return name + "v";
+    if (what == machine::operation::deallocate) {
+        return fmt::format("{} of what starts at offset {}", name, call.count);
+    }
+    if (what == machine::operation::broadcast) {
+        const std::uint64_t bytes = call.count * std::max<std::uint64_t>(call.element_bytes, 1);
+        return name + " of " + counted(bytes, "byte");
+    }
+    if (call.element_bytes == 0) return name;
+    return fmt::format("{} of {} of {}", name, counted(call.count, "element"),
+                       counted(call.element_bytes, "byte"));
+}
+
 /// What the descriptions of two calls do not tell.
 std::string hidden_difference(const call_signature& one, const call_signature& other) {
-    if (one.what != other.what) return {};
+    if (one.what != other.what || one.whole != other.whole) return {};
     if (!one.has_type_of(other)) return "; types or operations differ";
     if (one.modes == other.modes) return {};
     return fmt::format("; their modes differ: {}; {}", modes_text(one.modes),
@@ -93,18 +111,7 @@ placed_call placed(const detail::rank_context& caller, const call_signature& cal
 std::string text_of(const placed_call& placed) {
     const call_signature& call = placed.call;
     const auto what = static_cast<machine::operation>(call.what);
-    std::string text(name_of(what));
-    if (call.count == varying_count) {
-        text += "v";
-    } else if (what == machine::operation::deallocate) {
-        text += fmt::format(" of what starts at offset {}", call.count);
-    } else if (what == machine::operation::broadcast) {
-        text +=
-            " of " + counted(call.count * std::max<std::uint64_t>(call.element_bytes, 1), "byte");
-    } else if (call.element_bytes != 0) {
-        text += fmt::format(" of {} of {}", counted(call.count, "element"),
-                            counted(call.element_bytes, "byte"));
-    }
+    std::string text = name_and_data(call);
     const bool gives = what == machine::operation::broadcast || what == machine::operation::scatter;
     if (call.root != no_root) text += fmt::format(" {} root {}", gives ? "from" : "at", call.root);
     const bool is_of_script = placed.script[0] != 0 && !machine::is_in_program(call.site);

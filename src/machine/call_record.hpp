@@ -228,6 +228,14 @@ inline call_record* own_record(const detail::rank_context& context) {
     return context.is_foreign_thread ? context.beside : context.call;
 }
 
+/// The call that a thread is inside, if it consists of other collectives; else none.
+inline operation composed_call_of(const detail::rank_context& context) {
+    const call_record* const record = own_record(context);
+    if (record == nullptr || record->entries % 2 == 0) return operation::none;
+    const auto what = static_cast<operation>(record->what);
+    return is_composed(what) ? what : operation::none;
+}
+
 /// Which signal a record's last call looks for.
 inline void note_awaited(call_record* record, std::uint64_t signal, std::uint64_t at_least) {
     if (record == nullptr) return;

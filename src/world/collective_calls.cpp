@@ -327,6 +327,7 @@ operation operation_of(collective_kind what) {
 /// @param type of elements that move as bytes; 0: any.
 collectives::call_signature signature_of(const block_call& call, std::uint32_t type) {
     collectives::call_signature signature = signature_of(operation_of(call.what));
+    if (call.what == collective_kind::barrier) return signature;
     signature.count = call.most != 0 ? call.most : call.count;
     signature.element_bytes = call.element_bytes;
     if (call.how != nullptr) {

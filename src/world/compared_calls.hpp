@@ -14,6 +14,7 @@ namespace selion::detail {
 inline collectives::call_signature signature_of(machine::operation what) {
     return {.what = static_cast<std::uint32_t>(what),
             .modes = 0,
+            .whole = 0,
             .site = 0,
             .count = 0,
             .element_bytes = 0,
@@ -27,6 +28,7 @@ inline void compare_call(const rank_context& caller, collectives::team_state& te
                          collectives::call_signature mine, std::source_location site) {
     if (!caller.compares_calls) return;
     mine.site = machine::encode_site(site);
+    mine.whole = static_cast<std::uint16_t>(machine::composed_call_of(caller));
     team.check(collectives::placed(caller, mine));
 }
 

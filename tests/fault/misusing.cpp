@@ -455,6 +455,7 @@ int main(int argc, char** argv) {
         mistake_with_spaces(world, what);
         mistake_together(world, what);
         mistake_of_strangers(world, what);
+        mistake_about_kinds(world, what);
         mistake_about_teams(world, what);
         if (what == "broken") return;  // member 0, whom the others' barrier lacks
         mistake_about_blocks(world, what);

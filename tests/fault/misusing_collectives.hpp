@@ -62,6 +62,26 @@ void mistake_of_strangers(selion::world& world, std::string_view what) {
     }
 }
 
+/// Calls of different kinds, of which one consists of others.
+void mistake_about_kinds(selion::world& world, std::string_view what) {
+    const bool is_odd = world.rank() == 1;
+    if (what == "splits" && is_odd) {
+        static_cast<void>(world.split(0));  // site: split
+    } else if (what == "splits") {
+        world.barrier();  // site: no_split
+    }
+    if (what == "varying" && is_odd) {
+        static_cast<void>(world.all_gatherv(std::vector<int>()));  // site: all_gatherv
+    } else if (what == "varying") {
+        static_cast<void>(world.gatherv(std::vector<int>(1), 0));  // site: gatherv
+    }
+    if (what == "started_barrier" && is_odd) {
+        world.split_phase().barrier().wait();  // site: started_barrier
+    } else if (what == "started_barrier") {
+        world.split_phase().broadcast(1, 0).wait();  // site: started_broadcast
+    }
+}
+
 void mistake_about_teams(selion::world& world, std::string_view what) {
     if (what == "split_between") {
         world.arrive();

@@ -132,6 +132,7 @@ disagreements = {
                      ("gather of 1 element of 4 bytes at root 0", "gather_roots")),
     "scans": (("scan of 1 element of 4 bytes", "scan"),
               ("exscan of 1 element of 4 bytes", "exscan")),
+    "splits": (("split", "split"), ("barrier", "no_split")),
     "calls": (("all_reduce of 1 element of 4 bytes", "all_reduce"), ("barrier", "barrier")),
     "broadcast_types": (("broadcast of 8 bytes from root 0", "broadcast_long"),
                         ("broadcast of 8 bytes from root 0", "broadcast_double")),
@@ -355,6 +356,24 @@ def test_what_the_descriptions_of_started_calls_do_not_tell(machine: str, what: 
     first, _, second = hidden[what].partition(": ")[2].partition("; ")
     other_way = hidden[what].replace(f"{first}; {second}", f"{second}; {first}")
     assert line.endswith((hidden[what], other_way))
+
+
+@pytest.mark.parametrize("machine", [*machines, "sim:crossbar,ranks=3"])
+def test_a_call_that_consists_of_others_is_told_by_its_own_name(machine: str):
+    """The lengths, which both gather at all, agree."""
+    [line] = complaint(machine, "varying", SELION_CHECK_CALLS="on")
+    assert line.startswith("selion: the ranks disagree about collective #5: rank ")
+    assert f" calls all_gatherv at {site('misusing*', 'all_gatherv')}" in line
+    assert f" calls gatherv at root 0 at {site('misusing*', 'gatherv')}" in line
+
+
+@pytest.mark.parametrize("machine", [*machines, "threads:3,progress=interrupt", "sim:crossbar"])
+def test_a_started_barrier_is_told_without_data(machine: str):
+    [line] = complaint(machine, "started_barrier")
+    assert line.startswith("selion: the ranks disagree about started collective #1 of all ranks: ")
+    assert f"rank 1 starts barrier at {site('misusing*', 'started_barrier')}" in line
+    assert ("starts broadcast of 4 bytes from root 0 at "
+            f"{site('misusing*', 'started_broadcast')}") in line
 
 
 @pytest.mark.parametrize("machine", [*machines, "sim:crossbar,ranks=2"])

@@ -9,6 +9,7 @@ namespace {
 placed_call call_of(std::uint64_t count) {
     const call_signature call{.what = 1,
                               .modes = 0,
+                              .whole = 0,
                               .site = 0,
                               .count = count,
                               .element_bytes = 8,

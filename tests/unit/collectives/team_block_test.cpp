@@ -44,7 +44,7 @@ TEST(team_block, lies_within_the_bytes_that_are_kept_for_it) {
 }
 
 TEST(call_signature, agrees_in_all_but_the_place) {
-    const call_signature call{1, modes_of(sync_mode::mine, sync_mode::all), 100, 8, 4, 77, 2};
+    const call_signature call{1, modes_of(sync_mode::mine, sync_mode::all), 0, 100, 8, 4, 77, 2};
     EXPECT_TRUE(call.agrees_with(call));
     const auto expect_counts = [&]<class Field>(Field call_signature::*field) {
         call_signature other = call;
@@ -59,6 +59,7 @@ TEST(call_signature, agrees_in_all_but_the_place) {
     expect_counts(&call_signature::root);
     call_signature elsewhere = call;
     ++elsewhere.site;
+    ++elsewhere.whole;
     EXPECT_TRUE(call.agrees_with(elsewhere));
     call_signature of_any_type = call;
     of_any_type.type_hash = 0;
