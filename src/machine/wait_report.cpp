@@ -110,10 +110,8 @@ std::string nobody_text(const observed_job& job, operation what, std::uint64_t i
     const auto may_run = [&](std::uint32_t rank, const seen_call& call) {
         return !call.is_waiting && !call.has_finished && !has_turn(job, rank);
     };
-    const std::string_view doubt =
-        job.compares_calls() ? ""
-                             : ", unless the ranks disagree in kind, size, root, type or modes "
-                               "(SELION_CHECK_CALLS=on tells most of that at the call)";
+    const std::string doubt =
+        job.compares_calls() ? "" : fmt::format(", unless the ranks {}", disagreement_hint);
     if (job.turn()) {
         return "\n    absent: nobody; who waits goes on once its turn comes" +
                activities_text(job, "ready", may_run);

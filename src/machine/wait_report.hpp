@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "machine/call_record.hpp"
 
@@ -35,6 +36,11 @@ public:
     /// Whether it is sure that nobody who waits goes on.
     virtual bool is_in_deadlock() const { return false; }
 };
+
+/// What ranks may do that wait in a collective, and how to find out.
+inline constexpr std::string_view disagreement_hint =
+    "disagree in kind, size, root, type or modes (SELION_CHECK_CALLS=on tells most of that at the "
+    "call)";
 
 /// Who waits for whom, one line for all that wait in the same call for the same; and the last calls
 /// of those who do not wait, unless somebody waits for them in a collective.

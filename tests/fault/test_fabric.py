@@ -277,3 +277,19 @@ def test_what_has_been_started_last_is_told():
     assert outcome.status != 0
     assert re.search(r"rank 1 of 2 .*, in its own code, after broadcast at "
                      rf"{re.escape(site('dying.cpp', 'start'))}\b", outcome.err), outcome.err
+
+
+@pytest.mark.parametrize("checked, hint", [
+    ("off", r"; perhaps the ranks disagree in kind, .* \(SELION_CHECK_CALLS=on tells most of that "
+            r"at the call\)"),
+    ("on", ""),
+])
+@trying(timeout=("0.5", "4", "20"))
+def test_a_hang_in_a_collective_names_what_compares_them(checked: str, hint: str, timeout: str):
+    with Launched(2, "test_waiting", "skip", SELION_CHECK_CALLS=checked,
+                  SELION_HANG_TIMEOUT=timeout) as job:
+        told = rf"hang: {timeout} s are over: rank {{}} of 2 on host \S+ waits in {{}} at "
+        job.wait_for(told.format(0, r"barrier #\d") +
+                     re.escape(site("waiting.cpp", "barrier")) + hint + "$")
+        job.wait_for(told.format(1, "wait_until") +
+                     re.escape(site("waiting.cpp", "instead")) + "$")

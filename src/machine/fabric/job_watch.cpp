@@ -15,6 +15,7 @@
 #include "machine/node/doorbell.hpp"
 #include "machine/process/failure.hpp"
 #include "machine/process/hang_setting.hpp"
+#include "machine/wait_report.hpp"
 
 namespace selion::machine::fabric {
 namespace {
@@ -23,6 +24,14 @@ namespace {
 std::string handler_text(const call_record* beside) {
     if (beside == nullptr || look_at(beside->is_waiting) == 0) return {};
     return fmt::format("; a completion handler of it waits {}", wait_text(*beside));
+}
+
+/// Why a wait in a collective may be one for ever; empty: for other reasons than that.
+std::string doubt_text(const call_record& record, bool compares_calls) {
+    const auto what = static_cast<operation>(look_at(record.what));
+    const bool is_compared = begins_collective(what) && what != operation::end_of_run;
+    if (compares_calls || !(is_compared || is_composed(what))) return {};
+    return fmt::format("; perhaps the ranks {}", disagreement_hint);
 }
 
 }  // namespace
@@ -70,8 +79,8 @@ void job_watch::look_at_wait(const watched_rank& rank, wait_seen& seen, std::int
     }
     if (timeout_ns == 0 || seen.was_reported || now_ns - seen.since_ns < timeout_ns) return;
     seen.was_reported = true;
-    base::say(fmt::format("hang: {} s are over: {}", static_cast<double>(timeout_ns) / 1e9,
-                          explanation_of(rank)));
+    base::say(fmt::format("hang: {} s are over: {}{}", static_cast<double>(timeout_ns) / 1e9,
+                          explanation_of(rank), doubt_text(rank.record, setting_.compares_calls)));
     if (setting_.aborts_on_hang) end_job_();
 }
 
