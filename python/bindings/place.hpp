@@ -10,8 +10,8 @@ namespace bindings {
 /// @pre the caller holds the GIL.
 void note_place();
 
-/// The same while this lasts, for a call that starts something, or is no collective: reports name
-/// the last collective of a rank that is absent, with the place that is noted then.
+/// The same while this lasts, for a call that is no collective: reports name the last one of a rank
+/// that is absent, called or started, with the place that is noted then.
 class place_of_start {
 public:
     place_of_start();

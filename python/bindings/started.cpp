@@ -112,7 +112,7 @@ started start_moving(const selion::team& all, std::string_view what, nb::object 
     const std::span<std::byte> taken = bytes_of(to);
     const typed_team typed(all, source.is_none() ? target : source);
     const selion::split_phase_collectives starting = typed.split_phase();
-    const place_of_start place;
+    note_place();
     selion::future<> done;
     {
         const nb::gil_scoped_release free;
@@ -129,7 +129,7 @@ started start_moving(const selion::team& all, std::string_view what, nb::object 
 started start_combining(const selion::team& all, std::string_view what, nb::object array,
                         std::string_view operation, std::uint32_t root, bool is_single) {
     expect_caller(all);
-    const place_of_start place;
+    note_place();
     selion::future<> done = start_to_combine(all, what, array, operation, root, is_single);
     return follow(nb::none(), std::move(array), std::move(done));
 }

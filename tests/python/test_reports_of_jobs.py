@@ -283,17 +283,17 @@ def test_lines_of_several_files_are_told_apart(job, tmp_path):
     assert place.endswith(expected[0]) and other == expected[1], line
 
 
-def test_a_started_collective_is_nobodys_last_call(job, tmp_path):
+def test_what_a_rank_has_started_last_is_told_with_its_line(job, tmp_path):
     _, _, errors = job.run(
         """
-        world.barrier()  # before
-        world.split_phase.barrier()
+        world.barrier()
+        world.split_phase.barrier()  # starts
         if world.rank == 1:
             os.kill(os.getpid(), signal.SIGKILL)
         world.barrier()
         """
     )
-    assert f"at {_places(tmp_path, 'before')[0]}" in errors
+    assert f"in its own code, after barrier at {_places(tmp_path, 'starts')[0]}; " in errors
 
 
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="there is no mpirun")
