@@ -53,7 +53,7 @@ class NameTotal:
 
 @dataclass(slots=True)
 class RankTime:
-    """Where the time of one rank went: its four parts together are all of it."""
+    """Where the time of one rank went: its five parts together are all of it."""
 
     rank: int
     events: int = 0
@@ -68,7 +68,9 @@ class RankTime:
     """Likewise in collectives."""
     waiting: float = 0.0
     program: float = 0.0
-    """Outside of all calls, as far as they are recorded."""
+    """Outside of all calls, as far as they are recorded, without `recording`."""
+    recording: float = 0.0
+    """What recording has taken, as far as there is time outside of all calls."""
     has_ended: bool = False
 
 
@@ -296,8 +298,9 @@ class _Reader:
             parts = self.slices[number].parts() if number in self.slices else [0, 0, 0]
             rest = max(span.end - span.begin - sum(parts), 0)
             rank.time = (span.end - span.begin) / _ps_in_us
-            rank.operations, rank.collectives, rank.waiting, rank.program = (
-                part / _ps_in_us for part in (*parts, rest))
+            rank.operations, rank.collectives, rank.waiting = (part / _ps_in_us for part in parts)
+            rank.recording = min(self.trace.cost_of(rank), rest / _ps_in_us)
+            rank.program = rest / _ps_in_us - rank.recording
         self.trace.ranks = list(self.ranks.values())
         names = [NameTotal(*key, count, total / _ps_in_us, longest / _ps_in_us)
                  for key, (count, total, longest) in self.totals.items()]
@@ -305,10 +308,16 @@ class _Reader:
         return self.trace
 
 
+def _is_head(event: _Event) -> bool:
+    return event.get("ph") == "M" and event.get("name") == "selion_trace"
+
+
 def read(path: Path) -> Trace:
-    """@error Mistake if the file cannot be read, or is none that SELION_TRACE makes."""
+    """@error Mistake if the file cannot be read, or is not one trace that SELION_TRACE makes."""
     reader = _Reader()
     for number, event in _events(path):
+        if reader.trace is not None and _is_head(event):
+            raise Mistake(f"{path}:{number} begins a second trace; legal is one in a file.")
         try:
             reader.take(event)
         except ValueError as problem:

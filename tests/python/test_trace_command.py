@@ -58,7 +58,8 @@ def test_time_is_dealt_among_its_parts(tmp_path):
     assert (found.machine, found.is_virtual, found.is_whole) == ("threads:2", False, True)
     first, second = found.ranks
     assert (first.time, first.operations, first.collectives, first.waiting, first.program) == (
-        100, 10, 15, 25, 50)  # fmt: skip
+        100, 10, 15, 25, 48)  # fmt: skip
+    assert (first.recording, second.recording) == (2, 0)  # of which all is waiting
     assert (second.time, second.waiting, second.program) == (20, 20, 0)
     assert found.cost_of(first) == pytest.approx(2)
     totals = {(each.name, each.category): each for each in found.names}
@@ -81,12 +82,39 @@ def test_the_table(tmp_path, selion):
     assert lines[0] == "threads:2: 2 ranks, 5 events, real time"
     assert lines[1] == ("Recording an event takes about 500 ns here, writing it included: of rank "
                         "0, which has the most (4), about 2 µs beside 100 µs.")
-    assert lines[4].split() == "0 4 100 µs 50.0 10.0 15.0 25.0".split()
+    assert lines[3].split()[-2:] == ["waiting_%", "recording_%"]
+    assert lines[4].split() == "0 4 100 µs 48.0 10.0 15.0 25.0 2.0".split()
     rows = [json.loads(line) for line in selion("trace", "trace.json", "--json").stdout.split("\n")
             if line]
     assert rows[0]["recording_us"] == 2
-    parts = ("program_us", "operations_us", "collectives_us", "waiting_us")
+    parts = ("program_us", "operations_us", "collectives_us", "waiting_us", "recording_us")
     assert all(row["time_us"] == sum(row[part] for part in parts) for row in rows)
+
+
+def test_recording_takes_no_more_than_there_is(tmp_path):
+    """What it takes within calls is theirs."""
+    events = [_head, piece(0, "timer", "round", 0, 10), piece(0, "operation", "put", 1, 10),
+              end_of(0, 2), end_of(1, 0), _tail]
+    first = trace_file.read(write(tmp_path, events)).ranks[0]
+    assert (first.operations, first.recording, first.program) == (9, 1, 0)
+
+
+def test_nothing_is_recorded_in_virtual_time(tmp_path, selion):
+    head = {**_head, "args": {**_head["args"], "time": "virtual", "event_cost_ns": 0}}
+    write(tmp_path, [head, *_whole[1:]])
+    lines = selion("trace", "trace.json").stdout.splitlines()
+    assert lines[3].split()[-1] == "waiting_%"
+    assert lines[4].split() == "0 4 100 µs 50.0 10.0 15.0 25.0".split()
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_two_traces_in_a_file(tmp_path, selion, ranks):
+    second = {**_head, "args": {**_head["args"], "ranks": ranks}}
+    write(tmp_path, [*_whole, second, piece(0, "timer", "round", 0, 1), _tail])
+    done = selion("trace", "trace.json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == ("selion trace: trace.json:12 begins a second trace; legal is one in a "
+                           "file.\n")
 
 
 def test_few_of_many(tmp_path, selion):
@@ -132,7 +160,8 @@ def test_names_that_would_move_the_cursor(tmp_path, selion):
 
 def test_events_that_were_not_kept(tmp_path, selion):
     write(tmp_path, [_head, end_of(0, 1_000_000, 77), _tail])
-    assert "77 events were beyond what a trace keeps." in selion("trace", "trace.json").stdout
+    assert ("77 events were beyond what a trace keeps: times and shares are of what came before "
+            "them.") in selion("trace", "trace.json").stdout
 
 
 @pytest.mark.parametrize("text, sentence", [
@@ -218,7 +247,7 @@ def test_traces_of_jobs(tmp_path, machine):
     assert found.is_whole
     assert found.is_virtual == machine.startswith("sim")
     for rank in found.ranks:
-        parts = (rank.program, rank.operations, rank.collectives, rank.waiting)
+        parts = (rank.program, rank.operations, rank.collectives, rank.waiting, rank.recording)
         assert min(parts) >= 0
         assert sum(parts) == pytest.approx(rank.time)
         assert rank.operations > 0

@@ -45,7 +45,8 @@ def _gaps(trace: Trace) -> list[str]:
     sentences = []
     dropped = sum(rank.dropped for rank in trace.ranks)
     if dropped:
-        sentences.append(f"{dropped:,} events were beyond what a trace keeps.")
+        sentences.append(f"{dropped:,} events were beyond what a trace keeps: times and shares are "
+                         "of what came before them.")
     if not trace.is_whole:
         sentences.append(_early_end(trace))
     return sentences
@@ -66,14 +67,18 @@ def _print_head(trace: Trace) -> None:
         print(sentence)
 
 
-def _print_ranks(ranks: Sequence[RankTime]) -> None:
-    columns = ["rank", "events", "time", "program_%", "operations_%", "collectives_%", "waiting_%"]
-    lines = []
-    for each in ranks:
-        parts = (each.program, each.operations, each.collectives, each.waiting)
-        lines.append([str(each.rank), str(each.events), _time(each.time),
-                      *(_percent(part, each.time) for part in parts)])  # fmt: skip
-    print_table(columns, lines)
+def _parts(trace: Trace, rank: RankTime) -> dict[str, float]:
+    parts = {"program": rank.program, "operations": rank.operations,
+             "collectives": rank.collectives, "waiting": rank.waiting}
+    return parts if trace.is_virtual else {**parts, "recording": rank.recording}
+
+
+def _print_ranks(trace: Trace, ranks: Sequence[RankTime]) -> None:
+    shares = [f"{part}_%" for part in _parts(trace, ranks[0])]
+    lines = [[str(each.rank), str(each.events), _time(each.time),
+              *(_percent(part, each.time) for part in _parts(trace, each).values())]
+             for each in ranks]  # fmt: skip
+    print_table(["rank", "events", "time", *shares], lines)
 
 
 def _print_names(names: Sequence[NameTotal]) -> None:
@@ -97,7 +102,7 @@ def _rank_row(trace: Trace, rank: RankTime) -> dict[str, object]:
         "operations_us": rank.operations,
         "collectives_us": rank.collectives,
         "waiting_us": rank.waiting,
-        "recording_us": trace.cost_of(rank),
+        "recording_us": rank.recording,
     }
 
 
@@ -114,7 +119,7 @@ def command(
     The job writes FILE if SELION_TRACE=FILE is set; viewers of Chrome traces, such as
     ui.perfetto.dev, draw it. A rank's time is from its first call to the end of its last one. A
     wait counts as waiting and not as the call that it lies in; what is outside of all calls is the
-    program's own.
+    program's own, but for what recording has taken.
     """
     if most < 0:
         raise Mistake(f"--most is {most}; legal is 0 or more.")
@@ -124,7 +129,7 @@ def command(
         return
     _print_head(trace)
     print()
-    _print_ranks(trace.ranks[:most] if most else trace.ranks)
+    _print_ranks(trace, trace.ranks[:most] if most else trace.ranks)
     _tell_rest(most, len(trace.ranks), "ranks")
     print()
     _print_names(trace.names[:most] if most else trace.names)
