@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <selion/detail/record_name.hpp>
 #include <selion/detail/script_exception.hpp>
 #include <selion/detail/script_place.hpp>
 #include <selion/run.hpp>
@@ -65,6 +66,12 @@ void note_script(std::uint64_t fingerprint, const std::map<std::string, std::uin
     selion::detail::note_script(fingerprint, std::move(all));
 }
 
+/// Names of files may be any bytes.
+nb::bytes name_for_other_job(const nb::bytes& value) {
+    const std::string name = selion::detail::name_for_other_job({value.c_str(), value.size()});
+    return nb::bytes(name.data(), name.size());
+}
+
 }  // namespace
 
 void add_run(nb::module_& module) {
@@ -73,6 +80,10 @@ void add_run(nb::module_& module) {
     module.def("note_script", &note_script, nb::arg("fingerprint"), nb::arg("modules"),
                "Notes what script this program runs, and what modules it has loaded, by name, with "
                "fingerprints of their texts: ranks of many hosts compare them; 0: no script.");
+    module.def(
+        "name_for_other_job", &name_for_other_job, nb::arg("value"),
+        "What SELION_METERS or SELION_TRACE is to be for a job that this process starts in "
+        "others, so that it spares the files of those before it; empty: it records nothing.");
     module.def("leave_rank", &leave_rank, "This process, a child of a rank's, is no rank.");
 }
 

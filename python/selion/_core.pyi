@@ -205,6 +205,11 @@ def note_script(fingerprint: int, modules: Mapping[str, int]) -> None:
     fingerprints of their texts: ranks of many hosts compare them; 0: no script.
     """
 
+def name_for_other_job(value: bytes) -> bytes:
+    """What SELION_METERS or SELION_TRACE is to be for a job that this process starts in others, so
+    that it spares the files of those before it; empty: it records nothing.
+    """
+
 def leave_rank() -> None:
     """This process, a child of a rank's, is no rank."""
 

@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from selion import native, output, record_names, script_texts, spec
+from selion import native, output, script_texts, spec
 from selion.mistake import Mistake, listing
 from selion.outcome import Printing, failure_of
 
@@ -305,7 +305,6 @@ def run_ranks(
         os.environ["SELION_MACHINE"] = f"{machine},context=threads"
     if os.path.isdir(_start_folder):
         os.environ[_start_variable] = _start_folder
-    record_names.of_next_job(os.environ)  # so that jobs that begin in this one spare its files
     rank_main = _rank_main(function, outcome, has_own_process=not is_simulated)
     try:
         return int(core.run(rank_main, f"processes:{core.usable_cores()}", thread_level))

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "machine/process/job_environment.hpp"
 #include "meters/record/link_use.hpp"
 #include "meters/record/network_events.hpp"
 #include "selion/charge.hpp"
@@ -253,6 +254,8 @@ struct job {
     void (*lose_answers)(detail::rank_context&, std::uint32_t rank) = nullptr;
     /// An open file that other processes of the job find again (`launcher::handed_file`); -1: none.
     int handed_file = -1;
+    /// That the job writes: other processes of it find them again (`launcher::handed_files`).
+    numbered_files files = {};
     bool has_trace = false;  ///< a machine that sees single messages records them as well
 };
 
@@ -268,6 +271,8 @@ public:
     virtual bool is_first_process() const = 0;
     /// The file that the first process has handed to this one, which it started; -1: none.
     virtual int handed_file() const { return -1; }
+    /// The files that the first process has named to this one, which it started; null: none has.
+    virtual const numbered_files* handed_files() const { return nullptr; }
     /// Ends the whole job from within a rank: the first caller's sentence is printed, every other
     /// rank ends in bounded time, the status is non-zero.
     [[noreturn]] void end_job(detail::rank_context& context, std::string_view sentence,

@@ -6,7 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
+#include <utility>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
@@ -20,16 +20,10 @@ namespace {
 constexpr int append_only = O_CREAT | O_APPEND;
 constexpr double ps_per_second = 1e12;
 
-std::string named_file() {
-    const std::string value = base::knob_text(base::knob::time).value_or("");
-    if (value.empty() || !base::knob_is_on(base::knob::time)) return {};
-    return std::filesystem::absolute(value);  // ranks may change their folder
-}
-
 }  // namespace
 
-job_time::job_time(const machine_description& description)
-    : path_(named_file()), description_(description) {}
+job_time::job_time(const machine_description& description, std::string path)
+    : path_(std::move(path)), description_(description) {}
 
 void job_time::expect_file() const {
     if (path_.empty()) return;

@@ -14,7 +14,8 @@ namespace selion::detail {
 /// which processes start and memory is mapped.
 class job_time {
 public:
-    explicit job_time(const machine_description& description);
+    /// @param path of the file; empty: nobody asks
+    job_time(const machine_description& description, std::string path);
 
     /// Before anything runs. @error bad_argument where the file cannot be written.
     void expect_file() const;
@@ -28,7 +29,7 @@ public:
 private:
     void write(std::int64_t ps) const;
 
-    std::string path_;  ///< empty: nobody asks
+    std::string path_;
     const machine_description& description_;
     std::int64_t begin_ps_ = 0;             ///< of rank 0
     std::atomic<std::int64_t> end_ps_ = 0;  ///< of the last one

@@ -13,7 +13,6 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
-#include "machine/process/run_history.hpp"
 #include "meters/record/trace_text.hpp"
 #include "selion/error.hpp"
 #include "world/locked_file.hpp"
@@ -32,22 +31,6 @@ constexpr std::uint64_t fewest_events = 16;
 constexpr std::uint64_t most_traced_of_rank = 1'000'000;
 constexpr std::uint64_t most_traced = 20'000'000;
 constexpr int most_links = 40;  // one after another, as the kernel follows them
-
-/// What the first job of a program has written stays: "all.json", "all.2.json", … A device takes
-/// what all of them write.
-/// @pre the job has not begun: those before it are counted.
-std::string file_of(base::knob which) {
-    const std::string value = base::knob_text(which).value_or("");
-    if (value.empty() || base::is_switch_word(value)) return {};
-    std::filesystem::path path = std::filesystem::absolute(value);  // ranks may change their folder
-    const std::uint32_t number = machine::job_number();
-    std::error_code trouble;  // of one that is not there
-    if (number != 1 && !std::filesystem::is_other(path, trouble)) {
-        const std::string name = path.stem().string() + fmt::format(".{}", number);
-        path.replace_filename(name + path.extension().string());
-    }
-    return path;
-}
 
 /// At its end, all or nothing: half a line would keep readers from all others.
 bool append_to(const std::string& path, int flags, std::string_view text) {
@@ -79,8 +62,32 @@ bool is_same_file(const std::filesystem::path& one, const std::filesystem::path&
     return std::filesystem::equivalent(one, other, trouble) || place_of(one) == place_of(other);
 }
 
+/// Whether a later job would write `other` because an earlier one has been told to write `name`.
+bool is_name_of_later(const std::filesystem::path& name, const std::filesystem::path& other) {
+    const std::string begin = name.stem().string() + ".";
+    const std::string end = name.extension().string();
+    const std::string whole = other.filename().string();
+    if (whole.size() <= begin.size() + end.size()) return false;
+    if (!whole.starts_with(begin) || !whole.ends_with(end)) return false;
+    const std::string_view number =
+        std::string_view(whole).substr(begin.size(), whole.size() - begin.size() - end.size());
+    return number[0] != '0' && number != "1" &&
+           number.find_first_not_of("0123456789") == number.npos &&
+           place_of(name.parent_path()) == place_of(other.parent_path());
+}
+
+void expect_apart(const std::string& meters, const std::string& trace) {
+    if (!is_name_of_later(meters, trace) && !is_name_of_later(trace, meters)) return;
+    throw error(status::bad_argument,
+                fmt::format("SELION_METERS and SELION_TRACE name {} and {}: a later job of the "
+                            "program would write one of them as its other file; legal are names of "
+                            "which none is the other with a number",
+                            meters, trace));
+}
+
 /// A device takes anything from anybody; of a file one of them would be lost.
 void expect_two_files(const std::string& meters, const std::string& trace) {
+    expect_apart(meters, trace);
     std::error_code trouble;
     if (!is_same_file(meters, trace) || std::filesystem::is_other(meters, trouble)) return;
     throw error(status::bad_argument,
@@ -100,13 +107,13 @@ meters::trace_buffer::limits limits_of(const machine_description& description) {
 
 }  // namespace
 
-record_files::record_files(const machine_description& description)
-    : meters_path_(file_of(base::knob::meters)),
+record_files::record_files(const machine_description& description, const job_files& named)
+    : meters_path_(named.of(base::knob::meters)),
       records_(base::knob_is_on(base::knob::trace) || base::knob_is_on(base::knob::meters)),
       most_(limits_of(description)) {
     expect_no_pipe(meters_path_, base::knob::meters);
     expect_no_output_file(meters_path_, base::knob::meters);
-    if (std::string path = file_of(base::knob::trace); !path.empty()) {
+    if (std::string path = named.of(base::knob::trace); !path.empty()) {
         expect_no_pipe(path, base::knob::trace);
         expect_no_output_file(path, base::knob::trace);
         if (!meters_path_.empty()) expect_two_files(meters_path_, path);

@@ -12,6 +12,7 @@
 #include "machine/process/last_words.hpp"
 #include "meters/record/recorder.hpp"
 #include "world/claimed_file.hpp"
+#include "world/job_files.hpp"
 #include "world/trace_file.hpp"
 
 namespace selion::detail {
@@ -22,7 +23,7 @@ namespace selion::detail {
 /// early writes the events that it still holds.
 class record_files {
 public:
-    explicit record_files(const machine_description& description);
+    record_files(const machine_description& description, const job_files& named);
 
     bool has_trace() const { return trace_.has_value(); }
 

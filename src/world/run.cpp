@@ -28,6 +28,7 @@
 #include "selion/error.hpp"
 #include "selion/expect.hpp"
 #include "world/end_of_job.hpp"
+#include "world/job_files.hpp"
 #include "world/job_time.hpp"
 #include "world/network_start.hpp"
 #include "world/record_file.hpp"
@@ -208,8 +209,9 @@ int run_checked(const std::string& spec, const run_options& options, const rank_
     if (!made) throw made.trouble();
     machine::machine& host = *made.value();
     const bool is_first = host.launcher().is_first_process();
-    record_files files(host.description());
-    job_time time(host.description());
+    const job_files named(host.launcher());
+    record_files files(host.description(), named);
+    job_time time(host.description(), named.of(base::knob::time));
     if (is_first) {
         for (const std::string& warning : base::unknown_knob_warnings()) base::say(warning);
         warn_of_deaths(host.description());
@@ -233,6 +235,7 @@ int run_checked(const std::string& spec, const run_options& options, const rank_
                                                 .deliver = onesided::deliver,
                                                 .lose_answers = onesided::lose_answers,
                                                 .handed_file = tuning.file(),
+                                                .files = named.all(),
                                                 .has_trace = files.has_trace()});
     active.reset();
     time.end_simulation();

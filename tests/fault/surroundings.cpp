@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// surroundings WHAT ...: what of arguments, environment, input and output reaches which rank.
+// surroundings WHAT ...: what of arguments, environment, input, output and folder reaches which
+// rank.
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -191,7 +192,7 @@ int run_once(selion::world& world, int argc, char** argv) {
     if (what == "fork") return fork_one(world, argv[2]);
     if (what == "much") print_much(world, std::atoi(argv[2]));
     if (what == "programs") return start_programs(world, argv[0]);
-    if (what == "exchange") exchange(world);
+    if (what == "exchange" || what == "elsewhere") exchange(world);
     if (what == "futures") use_futures(world);
     if (what == "handling") handle_signals(world, argv[2]);
     if (what == "children") end_children(world);
@@ -249,6 +250,7 @@ int handle_around(int argc, char** argv) {
 int main(int argc, char** argv) {
     if (argc < 2) return 64;
     if (std::string_view(argv[1]) == "twice") return run_twice(argc, argv);
+    if (std::string_view(argv[1]) == "elsewhere" && chdir("below") != 0) return 65;
     if (std::string_view(argv[1]) == "resting") return rest_after(argc, argv);
     if (std::string_view(argv[1]) == "reaping") signal(SIGCHLD, take_all_children);
     if (std::string_view(argv[1]) == "handling") return handle_around(argc, argv);

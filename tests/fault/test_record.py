@@ -119,6 +119,27 @@ def test_a_full_disk_leaves_whole_lines_of_meters(machine: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("machine", [*machines, "sim:crossbar,ranks=4"])
+def test_a_program_that_changes_its_folder(machine: str, tmp_path: Path, monkeypatch):
+    """Ranks that are processes run the change again, from where the first process has gone."""
+    monkeypatch.chdir(tmp_path)
+    own = tmp_path / "below"
+    (own / "below").mkdir(parents=True)
+    outcome = run("surroundings", "elsewhere", machine=machine, SELION_METERS="m.jsonl",
+                  SELION_TRACE="t.json", SELION_TIME="time.jsonl")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert sorted(path.name for path in own.iterdir()) == ["below", "m.jsonl", "t.json",
+                                                           "time.jsonl"]
+    assert not list((own / "below").iterdir())
+    ranks = {**machines, "sim:crossbar,ranks=4": 4}[machine]
+    for name, phase in (("m.jsonl", None), ("t.json", "X")):
+        lines = [json.loads(line.strip("[],")) for line in (own / name).read_text().splitlines()
+                 if line != "["]
+        barriers = [line for line in lines if line.get("name") == "barrier"]
+        assert len(barriers) == ranks and {line.get("ph") for line in barriers} == {phase}
+    assert json.loads((own / "time.jsonl").read_text())["ranks"] == ranks
+
+
+@pytest.mark.parametrize("machine", [*machines, "sim:crossbar,ranks=4"])
 def test_each_job_adds_a_line_with_its_time(machine: str, tmp_path: Path):
     path = tmp_path / "time.jsonl"
     path.write_text('{"of": "another"}\n')

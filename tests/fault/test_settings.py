@@ -174,6 +174,23 @@ def test_one_file_through_a_link_to_what_is_not_there(machine: str, tmp_path):
         assert not path.exists()
 
 
+@pytest.mark.parametrize("machine", machines)
+def test_names_of_which_one_is_the_other_s_of_a_later_job(machine: str, tmp_path):
+    for meters, trace in (("x.json", "x.2.json"), ("x.17.json", "x.json"), ("x", "./x.3")):
+        sentence = complaint(SELION_MACHINE=machine, SELION_METERS=f"{tmp_path}/{meters}",
+                             SELION_TRACE=f"{tmp_path}/{trace}")
+        assert sentence == (
+            f"selion: SELION_METERS and SELION_TRACE name {tmp_path}/{meters} and "
+            f"{tmp_path}/{trace}: a later job of the program would write one of them as its other "
+            "file; legal are names of which none is the other with a number")
+        assert not list(tmp_path.iterdir())
+    for meters, trace in (("x.json", "x.1.json"), ("x.json", "x.02.json"), ("x.json", "x.2.txt"),
+                          ("x.json", "x.two.json"), ("x.json", "y.2.json")):
+        outcome = run("surroundings", "arguments", machine=machine,
+                      SELION_METERS=f"{tmp_path}/{meters}", SELION_TRACE=f"{tmp_path}/{trace}")
+        assert (outcome.status, outcome.err) == (0, "")
+
+
 @pytest.mark.parametrize("name", ["SELION_TRACE", "SELION_METERS"])
 @pytest.mark.parametrize("machine", machines)
 def test_a_pipe_whose_reader_may_have_gone(machine: str, name: str, tmp_path):

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <iterator>
 #include <sstream>
+#include <utility>
 
 namespace selion::machine {
 namespace {
@@ -13,14 +15,35 @@ namespace {
 constexpr const char* place_name = "SELION_JOB_PLACE";
 constexpr const char* earlier_name = "SELION_JOB_EARLIER";
 constexpr const char* folder_name = "SELION_JOB_FOLDER";
+constexpr std::string_view file_prefix = "SELION_JOB_FILE_";  // before the name of a variable
 
 std::string text_of(const char* name) {
     const char* const value = std::getenv(name);
     return value != nullptr ? value : "";
 }
 
-/// Without the statuses of earlier runs. Nothing where the text is not one of ours, or was meant
-/// for the process that started this one, before it called `run`.
+/// Takes the variables of files away. @return what they say
+numbered_files take_files() {
+    numbered_files found;
+    for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
+        const std::string_view text = *each;
+        const std::size_t equals = text.find('=');
+        if (!text.starts_with(file_prefix) || equals == text.npos) continue;
+        std::istringstream value(std::string(text.substr(equals + 1)));
+        numbered_file file;
+        value >> file.number;
+        value.ignore();  // the space
+        file.path.assign(std::istreambuf_iterator<char>(value), {});
+        found[std::string(text.substr(file_prefix.size(), equals - file_prefix.size()))] = file;
+    }
+    for (const auto& [variable, file] : found) {
+        unsetenv((std::string(file_prefix) + variable).c_str());
+    }
+    return found;
+}
+
+/// Without the statuses of earlier runs, and files. Nothing where the text is not one of ours, or
+/// was meant for the process that started this one, before it called `run`.
 std::optional<job_environment> own_place(const std::string& text) {
     job_environment found;
     std::istringstream words(text);
@@ -38,8 +61,13 @@ std::vector<std::string> job_environment::to_variables() const {
     for (const ended_run& one : earlier) {
         words += fmt::format("{}{} ", one.is_of_processes ? 'p' : 'o', one.status);
     }
-    return {fmt::format("{}={} {} {} {}", place_name, memory_file, process, parent, handed_file),
-            fmt::format("{}={}", earlier_name, words)};
+    std::vector<std::string> all{
+        fmt::format("{}={} {} {} {}", place_name, memory_file, process, parent, handed_file),
+        fmt::format("{}={}", earlier_name, words)};
+    for (const auto& [variable, file] : files) {
+        all.push_back(fmt::format("{}{}={} {}", file_prefix, variable, file.number, file.path));
+    }
+    return all;
 }
 
 std::optional<job_environment> job_environment::take() {
@@ -47,7 +75,9 @@ std::optional<job_environment> job_environment::take() {
     std::istringstream earlier_words(text_of(earlier_name));
     unsetenv(place_name);
     unsetenv(earlier_name);
+    numbered_files files = take_files();
     if (!found) return std::nullopt;
+    found->files = std::move(files);
     char kind = 0;
     for (int status = 0; earlier_words >> kind >> status;) {
         found->earlier.push_back({kind == 'p', status});
@@ -61,7 +91,7 @@ const char* job_environment::folder_of_start() { return std::getenv(folder_name)
 
 bool job_environment::owns(std::string_view variable) {
     return variable.starts_with(place_name) || variable.starts_with(earlier_name) ||
-           variable.starts_with(folder_name);
+           variable.starts_with(folder_name) || variable.starts_with(file_prefix);
 }
 
 }  // namespace selion::machine

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,16 @@ struct ended_run {
     friend bool operator==(const ended_run&, const ended_run&) = default;
 };
 
+/// A file of a job that other jobs of the program have as well, each under a number of its own.
+struct numbered_file {
+    std::string path;  ///< absolute, without the number
+    std::uint32_t number = 1;
+
+    friend bool operator==(const numbered_file&, const numbered_file&) = default;
+};
+/// By the variables that name them.
+using numbered_files = std::map<std::string, numbered_file>;
+
 /// What a launcher tells a process that it starts, in SELION_JOB_* variables.
 struct job_environment {
     int memory_file = -1;
@@ -24,6 +35,7 @@ struct job_environment {
     int parent = 0;                  ///< its process id, to notice a parent that died meanwhile
     std::vector<ended_run> earlier;  ///< calls that the program made before this one
     int handed_file = -1;            ///< open in both processes; -1: none
+    numbered_files files = {};       ///< that the job writes
 
     /// "NAME=value" strings.
     std::vector<std::string> to_variables() const;

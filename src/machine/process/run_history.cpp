@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
+#include <mutex>
 
 namespace selion::machine {
 namespace {
@@ -17,7 +19,9 @@ struct run_history {
     std::uint32_t calls = 0;
     std::uint32_t number = 0;  ///< of the latest one, in all processes of its job
     std::optional<job_environment> place;
-    pid_t looked_in = 0;  ///< the process that has looked for its place
+    pid_t looked_in = 0;                           ///< the process that has looked for its place
+    std::map<std::string, std::uint32_t> writers;  ///< jobs by the file that they write
+    std::mutex of_writers;                         ///< any thread may start a job elsewhere
 };
 
 /// Never destroyed: destructors of the program's own objects may call run as well.
@@ -88,6 +92,25 @@ const std::vector<ended_run>& earlier_runs() { return history().ended; }
 
 const job_environment* place_in_job() {
     return history().place && history().looked_in == getpid() ? &*history().place : nullptr;
+}
+
+bool is_for_rank() { return state_at_start().is_rank && state_at_start().process == getpid(); }
+
+std::uint32_t count_writer(const std::string& path) {
+    const std::scoped_lock hold(history().of_writers);
+    return ++history().writers[path];
+}
+
+void note_writer(const numbered_file& file) {
+    const std::scoped_lock hold(history().of_writers);
+    std::uint32_t& number = history().writers[file.path];
+    number = std::max(number, file.number);
+}
+
+std::uint32_t writers_of(const std::string& path) {
+    const std::scoped_lock hold(history().of_writers);
+    const auto found = history().writers.find(path);
+    return found == history().writers.end() ? 0 : found->second;
 }
 
 bool is_copy_of_rank() { return state_at_start().is_rank && state_at_start().process != getpid(); }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -42,6 +43,17 @@ const std::vector<ended_run>& earlier_runs();
 
 /// The part in a job that this process was started for; null: none.
 const job_environment* place_in_job();
+
+/// Whether this process was started for a part in a job. It need not have begun it.
+bool is_for_rank();
+
+/// Counts a job that writes a file of that name, in this process or in others that this one starts.
+/// @return how many of this program were told to write it, all together.
+std::uint32_t count_writer(const std::string& path);
+/// Notes that this process takes part in the one of that number.
+void note_writer(const numbered_file& file);
+/// How many there were.
+std::uint32_t writers_of(const std::string& path);
 
 /// Whether this process is a copy (fork) of one that was started for a part in a job.
 bool is_copy_of_rank();

@@ -66,6 +66,10 @@ public:
         const job_environment* const place = place_in_job();
         return place != nullptr ? place->handed_file : -1;
     }
+    const numbered_files* handed_files() const override {
+        const job_environment* const place = place_in_job();
+        return place != nullptr ? &place->files : nullptr;
+    }
 
     int run(const job& work) override {
         const job_environment* const place = place_in_job();
@@ -98,7 +102,9 @@ private:
         // What they print comes after it. Not all streams: another thread may wait for input.
         std::fflush(stdout);
         std::fflush(stderr);
-        supervisor processes(setting_, *mapping_, earlier_runs(), work.handed_file);
+        supervisor processes(
+            setting_, *mapping_,
+            {.earlier = earlier_runs(), .handed_file = work.handed_file, .files = work.files});
         return processes.run();
     }
 

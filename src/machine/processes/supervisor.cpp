@@ -43,11 +43,10 @@ std::string ranks_of(const node::job_setting& setting, std::uint32_t process) {
 }  // namespace
 
 supervisor::supervisor(const node::job_setting& setting, const node::shared_mapping& mapping,
-                       std::vector<ended_run> earlier, int handed_file)
+                       job_environment told)
     : setting_(setting),
       mapping_(mapping),
-      earlier_(std::move(earlier)),
-      handed_file_(handed_file),
+      told_(std::move(told)),
       inbox_({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1}),
       monitor_(setting, mapping) {
     inbox_.read_here();
@@ -142,7 +141,7 @@ void supervisor::become(std::uint32_t process, pid_t parent, const std::vector<i
     if (getppid() != parent) _exit(1);  // it died before it could be a reason to die
     inbox_.restore_mask();
     fcntl(mapping_.file(), F_SETFD, 0);
-    if (handed_file_ >= 0) fcntl(handed_file_, F_SETFD, 0);
+    if (told_.handed_file >= 0) fcntl(told_.handed_file, F_SETFD, 0);
     if (process != 0) {
         const int nothing = open("/dev/null", O_RDONLY);
         dup2(nothing, STDIN_FILENO);
@@ -163,7 +162,10 @@ void supervisor::become(std::uint32_t process, pid_t parent, const std::vector<i
     for (char** variable = environ; *variable != nullptr; ++variable) {
         if (!job_environment::owns(*variable)) variables.emplace_back(*variable);
     }
-    const job_environment place{mapping_.file(), process, parent, earlier_, handed_file_};
+    job_environment place = told_;
+    place.memory_file = mapping_.file();
+    place.process = process;
+    place.parent = parent;
     std::ranges::move(place.to_variables(), std::back_inserter(variables));
     execve("/proc/self/exe", pointers_to(arguments).data(), pointers_to(variables).data());
     base::say(fmt::format("cannot execute this program anew: {}", std::strerror(errno)));

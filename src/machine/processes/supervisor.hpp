@@ -21,10 +21,9 @@ namespace selion::machine {
 /// explains hangs, and ends the job when one of them dies. It is no rank.
 class supervisor {
 public:
-    /// @param earlier calls of `run` of the program. @param handed_file open for the
-    /// processes as well; -1: none.
+    /// @param told to the processes, each of which has its number beside that.
     supervisor(const node::job_setting& setting, const node::shared_mapping& mapping,
-               std::vector<ended_run> earlier, int handed_file);
+               job_environment told);
     ~supervisor();
     supervisor(const supervisor&) = delete;
     supervisor& operator=(const supervisor&) = delete;
@@ -56,8 +55,7 @@ private:
 
     const node::job_setting& setting_;
     const node::shared_mapping& mapping_;
-    std::vector<ended_run> earlier_;
-    int handed_file_;
+    job_environment told_;
     signal_inbox inbox_;
     node::job_monitor monitor_;
     std::vector<child> children_;  ///< those that were started

@@ -9,6 +9,7 @@
 
 #include "machine/process/run_history.hpp"
 #include "selion/selion.hpp"
+#include "selion/detail/record_name.hpp"
 #include "unit/environment.hpp"
 
 namespace selion {
@@ -20,13 +21,13 @@ class record_file_test : public own_environment {
 protected:
     record_file_test()
         : folder_(testing::TempDir() + "selion_record_" + std::to_string(getpid())),
-          path_(folder_ + "/all.json") {
+          path_(folder_ + "/all.json") {  // in other tests as well: numbers go on
         std::filesystem::create_directory(folder_);
     }
     ~record_file_test() override { std::filesystem::remove_all(folder_); }
 
-    /// By the last job of this program, which may have had some in other tests.
-    std::string written() const { return written_by(machine::job_number()); }
+    /// By the last job that was told to write there.
+    std::string written() const { return written_by(machine::writers_of(path_)); }
     std::string written_by(std::uint32_t job) const {
         std::ostringstream text;
         text << std::ifstream(path_of(job)).rdbuf();
@@ -113,7 +114,37 @@ TEST_F(record_file_test, a_later_job_leaves_the_files_of_those_before_it) {
     EXPECT_NE(first, "");
     ASSERT_EQ(run_job(), 0);
     EXPECT_NE(written(), "");
-    EXPECT_EQ(written_by(machine::job_number() - 1), first);
+    EXPECT_EQ(written_by(machine::writers_of(path_) - 1), first);
+}
+
+TEST_F(record_file_test, a_name_is_numbered_for_those_that_were_told_it) {
+    set("SELION_METERS", path_);
+    ASSERT_EQ(run_job(), 0);
+    const std::string other = folder_ + "/other.json";
+    set("SELION_METERS", folder_ + "/./other.json");
+    ASSERT_EQ(run_job(), 0);
+    EXPECT_TRUE(std::filesystem::exists(other));
+    EXPECT_EQ(detail::name_for_other_job(other), folder_ + "/other.2.json");
+    ASSERT_EQ(run_job(), 0);
+    EXPECT_TRUE(std::filesystem::exists(folder_ + "/other.3.json"));
+    for (const char* name : {"", "off", "1", "/dev/stdout"}) {
+        EXPECT_EQ(detail::name_for_other_job(name), name);
+    }
+}
+
+TEST_F(record_file_test, jobs_that_a_rank_starts_have_names_of_its_own) {
+    const std::string name = folder_ + "/mine.json";
+    set("SELION_METERS", name);
+    for (const char* number : {"", ".2"}) {
+        ASSERT_EQ(run(0, nullptr, run_options{.machine = "threads:2"},
+                      [&](world& all) {
+                          const std::string own =
+                              folder_ + "/mine" + number + ".rank-" + std::to_string(all.rank());
+                          EXPECT_EQ(detail::name_for_other_job(name), own + ".json");
+                          EXPECT_EQ(detail::name_for_other_job(name), own + ".2.json");
+                      }),
+                  0);
+    }
 }
 
 TEST_F(record_file_test, meters_that_are_lost_are_told) {

@@ -17,7 +17,9 @@ protected:
 };
 
 TEST_F(job_environment_test, comes_back_as_it_was_told) {
-    put({7, 3, getppid(), {{true, 0}, {false, 5}, {true, -1}}, 9});
+    const numbered_files files{{"SELION_TIME", {"/a b/time\n=.jsonl", 1}},
+                               {"SELION_TRACE", {"/", 12}}};
+    put({7, 3, getppid(), {{true, 0}, {false, 5}, {true, -1}}, 9, files});
     const std::optional<job_environment> taken = job_environment::take();
     ASSERT_TRUE(taken.has_value());
     EXPECT_EQ(taken->memory_file, 7);
@@ -25,6 +27,7 @@ TEST_F(job_environment_test, comes_back_as_it_was_told) {
     EXPECT_EQ(taken->parent, getppid());
     EXPECT_EQ(taken->handed_file, 9);
     EXPECT_EQ(taken->earlier, (std::vector<ended_run>{{true, 0}, {false, 5}, {true, -1}}));
+    EXPECT_EQ(taken->files, files);
 }
 
 TEST_F(job_environment_test, no_earlier_runs) {
@@ -33,7 +36,11 @@ TEST_F(job_environment_test, no_earlier_runs) {
 }
 
 TEST_F(job_environment_test, is_taken_once) {
-    put({7, 3, getppid(), {}});
+    put({.memory_file = 7,
+         .process = 3,
+         .parent = getppid(),
+         .earlier = {},
+         .files = {{"SELION_METERS", {"/m", 2}}, {"SELION_TRACE", {"/t", 1}}}});
     EXPECT_TRUE(job_environment::take().has_value());
     EXPECT_FALSE(job_environment::take().has_value());
     for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -60,7 +67,8 @@ TEST_F(job_environment_test, knows_for_whom_it_is_meant) {
 }
 
 TEST_F(job_environment_test, its_own_variables_are_recognised) {
-    for (const std::string& variable : job_environment{7, 3, 1, {}}.to_variables()) {
+    for (const std::string& variable :
+         job_environment{7, 3, 1, {}, -1, {{"SELION_TIME", {"/t", 1}}}}.to_variables()) {
         EXPECT_TRUE(job_environment::owns(variable)) << variable;
     }
     EXPECT_FALSE(job_environment::owns("SELION_MACHINE=threads:2"));
