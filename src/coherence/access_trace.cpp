@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "selion/error.hpp"
+#include "machine/process/file_size_limit.hpp"
 
 namespace selion::coherence {
 
@@ -106,3 +107,4 @@ void access_trace::write_out() {
 }
 
 }  // namespace selion::coherence
+    const machine::file_size_limit_is_error limit;

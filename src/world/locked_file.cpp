@@ -8,6 +8,8 @@
 
 #include <cerrno>
 
+#include "machine/process/file_size_limit.hpp"
+
 namespace selion::detail {
 namespace {
 
@@ -54,6 +56,7 @@ std::string locked_file::read_at(off_t start, std::size_t bytes) const {
 bool locked_file::cut(off_t bytes) const { return ftruncate(file_, bytes) == 0; }
 
 bool locked_file::write_at(off_t start, std::string_view text) const {
+    const machine::file_size_limit_is_error limit;
     while (!text.empty()) {
         const ssize_t bytes = is_regular_ ? pwrite(file_, text.data(), text.size(), start)
                                           : ::write(file_, text.data(), text.size());

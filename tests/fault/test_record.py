@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -48,9 +49,9 @@ def test_meters_are_json_lines(machine: str, tmp_path: Path):
     readings = [json.loads(line) for line in path.read_text().split("\n") if line]
     ranks = set(range(machines[machine]))
     for name in ("put", "get", "barrier", "exchanges", 'exchange "quoted"'):
-        own = [reading for reading in readings if reading["name"] == name]
+        own = [reading for reading in readings if reading.get("name") == name]
         assert {reading["rank"] for reading in own} == ranks, name
-    assert {reading["bytes"] for reading in readings if reading["name"] == "put"} == {8}
+    assert {reading["bytes"] for reading in readings if reading.get("name") == "put"} == {8}
 
 
 @pytest.mark.parametrize("machine", [*machines, "sim:niagara2,ranks=4"])
@@ -102,20 +103,35 @@ def test_a_trace_of_a_job_that_dies_is_valid(machine: str, tmp_path: Path):
     assert json.loads(path.read_text())
 
 
-@pytest.mark.parametrize("machine", ["threads:3", "sim:crossbar,ranks=3"])
-def test_a_full_disk_leaves_whole_lines_of_meters(machine: str, tmp_path: Path):
+def little_room(at_limit: signal.Handlers) -> Callable[[], None]:
+    """Of a file a few lines, and what the signal does that tells of more."""
     def prepare() -> None:
         import resource
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        signal.signal(signal.SIGXFSZ, at_limit)
         resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 
+    return prepare
+
+
+@pytest.mark.parametrize("at_limit", [signal.SIG_IGN, signal.SIG_DFL])
+@pytest.mark.parametrize("machine", ["threads:3", "sim:crossbar,ranks=3"])
+def test_a_full_disk_leaves_whole_lines_of_meters(machine: str, at_limit, tmp_path: Path):
     path = tmp_path / "meters.jsonl"
     outcome = run("surroundings", "exchange", machine=machine, SELION_METERS=str(path),
-                  prepare=prepare)
+                  prepare=little_room(at_limit))
     assert outcome.status == 0 and "meters of ranks are lost" in outcome.err
     text = path.read_text()
     assert text.endswith("\n")
     assert {json.loads(line).get("name") for line in text.splitlines()} >= {"put", "barrier"}
+
+
+@pytest.mark.parametrize("machine", ["threads:3", "sim:crossbar,ranks=3"])
+def test_a_trace_stops_at_the_limit_of_a_file_s_size(machine: str, tmp_path: Path):
+    path = tmp_path / "trace.json"
+    outcome = run("surroundings", "exchange", machine=machine, SELION_TRACE=str(path),
+                  prepare=little_room(signal.SIG_DFL))
+    assert outcome.status == 0 and f"the trace stops: cannot write {path}" in outcome.err
+    assert json.loads(path.read_text())
 
 
 @pytest.mark.parametrize("machine", [*machines, "sim:crossbar,ranks=4"])

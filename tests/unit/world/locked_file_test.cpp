@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <string>
 
@@ -32,6 +34,31 @@ TEST(locked_file, is_free_again_while_a_child_lives_that_was_forked_meanwhile) {
     close(again);
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
+    std::filesystem::remove(path);
+}
+
+/// As on a full disk; without it the process would end by the signal.
+TEST(locked_file, says_that_a_file_is_at_the_limit_of_its_size) {
+    const std::string path = testing::TempDir() + "selion_limit_" + std::to_string(getpid());
+    rlimit before{};
+    getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit little{10, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &little);
+    bool fits = false;
+    int trouble = 0;
+    {
+        const locked_file file(path, O_CREAT | O_APPEND);
+        fits = file.append("0123456789") && !file.append("more");
+        trouble = errno;
+    }
+    setrlimit(RLIMIT_FSIZE, &before);
+    EXPECT_TRUE(fits);
+    EXPECT_EQ(trouble, EFBIG);
+    sigset_t now{};
+    sigpending(&now);
+    EXPECT_EQ(sigismember(&now, SIGXFSZ), 0);
+    pthread_sigmask(SIG_BLOCK, nullptr, &now);
+    EXPECT_EQ(sigismember(&now, SIGXFSZ), 0);
     std::filesystem::remove(path);
 }
 
