@@ -25,6 +25,7 @@ directions = ("east", "south", "west", "north")
 inward = "into core"
 outward = ("from core", "from DMA", "from events")
 
+_format = 1  # of files of meters that are read here
 _most_listed = 12
 _most_cores = 16_384
 _too_large = 2**64
@@ -107,6 +108,16 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Job:
+    """What the first line of a file of meters says; older files have none."""
+
+    machine: str
+    ranks: int
+    is_virtual: bool
+    """Whether times are of the machine's own clock."""
+
+
+@dataclass(frozen=True, slots=True)
 class Recorded:
     """What a file holds."""
 
@@ -118,6 +129,7 @@ class Recorded:
     """Of the times of links and of the run: "ps" or "ticks"."""
     note: str = ""
     """A sentence on what was left out."""
+    job: Job | None = None
 
     def percent(self, time: float) -> float | None:
         """Of the run."""
@@ -192,9 +204,25 @@ def _amount(row: _Row, key: str, kind: type, where: str) -> Any:
     return value
 
 
-def _reading(row: _Row, where: str) -> Reading:
+def _job(row: _Row, where: str) -> Job:
+    form = _value(row, "format", int, where)
+    if form != _format:
+        raise Mistake(f"{where}: meters of format {form} are not known.")
+    return Job(machine=_value(row, "machine", str, where),
+               ranks=_amount(row, "ranks", int, where),
+               is_virtual=_value(row, "time", str, where) == "virtual")
+
+
+def _rank(row: _Row, where: str, job: Job | None) -> int:
+    rank = int(_amount(row, "rank", int, where))
+    if job is not None and rank >= job.ranks:
+        raise Mistake(f"{where}: 'rank' is {rank}; there are {job.ranks} ranks.")
+    return rank
+
+
+def _reading(row: _Row, where: str, job: Job | None) -> Reading:
     return Reading(
-        rank=_amount(row, "rank", int, where),
+        rank=_rank(row, where, job),
         name=_value(row, "name", str, where),
         unit=_value(row, "unit", str, where),
         count=_amount(row, "count", int, where),
@@ -378,8 +406,10 @@ def read(path: Path, select: Sequence[str] = ()) -> Recorded:
     @error Mistake if it cannot be read or holds neither, if a line is wrong, or if not exactly one
     run is selected.
     """
-    readings, links, study = [], [], []
-    run = None
+    readings: list[Reading] = []
+    links: list[Link] = []
+    study = []
+    run = job = None
     lines, note = _lines(path)
     for where, row in lines:
         if "link" in row:
@@ -388,7 +418,12 @@ def read(path: Path, select: Sequence[str] = ()) -> Recorded:
         elif "metric" in row:
             study.append((where, row))
         elif "name" in row:
-            readings.append(_reading(row, where))
+            readings.append(_reading(row, where, job))
+        elif row.get("file") == "meters":
+            if job or readings or links:
+                raise Mistake(f"{where} begins the meters of a second job; legal are those of one "
+                              "in a file.")
+            job = _job(row, where)
         elif "selion" not in row:  # the header of a study's results
             raise Mistake(f"{where} is no line of meters: it has neither 'name' nor 'link'.")
     if study and not readings and not links:
@@ -399,7 +434,7 @@ def read(path: Path, select: Sequence[str] = ()) -> Recorded:
     if select:
         raise Mistake(f"{path} holds the meters of one job; --select chooses among the runs of a "
                       "study's results.jsonl.")
-    return Recorded(readings, links, run, "ps", note)
+    return Recorded(readings, links, run, "ps", note, job)
 
 
 def aggregate(readings: Iterable[Reading]) -> list[Summary]:

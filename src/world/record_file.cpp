@@ -126,20 +126,22 @@ record_files::record_files(const machine_description& description, const job_fil
 }
 
 void record_files::begin(const machine_description& description) {
-    if (trace_) {
-        expect_claim(claimed_trace_, trace_->path(), base::knob::trace);
-        const bool is_virtual = !description.capabilities.real_time;
-        const std::string head =
-            meters::trace_head({.machine = description.spec,
+    meters::job_description job{.machine = description.spec,
                                 .version = version(),
                                 .ranks = description.ranks,
-                                .is_virtual = is_virtual,
-                                .event_cost_ps = is_virtual ? 0 : measure_event_cost_ps()});
-        if (!trace_->begin(head)) refuse_file(trace_->path(), base::knob::trace);
+                                .is_virtual = !description.capabilities.real_time};
+    if (trace_) {
+        expect_claim(claimed_trace_, trace_->path(), base::knob::trace);
+        if (!job.is_virtual) job.event_cost_ps = measure_event_cost_ps();
+        if (!trace_->begin(meters::trace_head(job))) {
+            refuse_file(trace_->path(), base::knob::trace);
+        }
     }
     if (meters_path_.empty()) return;
     expect_claim(claimed_meters_, meters_path_, base::knob::meters);
-    if (!append_to(meters_path_, O_TRUNC, "")) refuse_file(meters_path_, base::knob::meters);
+    if (!append_to(meters_path_, O_TRUNC, meters::meters_head(job))) {
+        refuse_file(meters_path_, base::knob::meters);
+    }
 }
 
 meters::recorder* record_files::start_rank(std::uint32_t rank) {

@@ -46,7 +46,9 @@ def test_a_trace_holds_events_of_all_ranks(machine: str, tmp_path: Path):
 def test_meters_are_json_lines(machine: str, tmp_path: Path):
     path = tmp_path / "meters.jsonl"
     assert run("surroundings", "exchange", machine=machine, SELION_METERS=str(path)).status == 0
-    readings = [json.loads(line) for line in path.read_text().split("\n") if line]
+    head, *readings = [json.loads(line) for line in path.read_text().split("\n") if line]
+    assert (head["file"], head["format"], head["ranks"]) == ("meters", 1, machines[machine])
+    assert head["machine"].startswith(machine) and head["time"] == "real"
     ranks = set(range(machines[machine]))
     for name in ("put", "get", "barrier", "exchanges", 'exchange "quoted"'):
         own = [reading for reading in readings if reading.get("name") == name]

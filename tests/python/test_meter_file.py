@@ -65,6 +65,37 @@ def test_lines_become_readings_and_links(tmp_path):
     assert found.percent(5000) == 0.5
 
 
+head = {"file": "meters", "format": 1, "selion": "0.1.0", "machine": "threads:3", "ranks": 3,
+        "time": "real"}
+
+
+def test_the_first_line_tells_of_the_job(tmp_path, selion):
+    path = write(tmp_path, head, *some)
+    assert meter_file.read(path).job == meter_file.Job("threads:3", 3, is_virtual=False)
+    assert selion("meters", "meters.jsonl").stdout.startswith(
+        "threads:3: 3 ranks, real time\n\nname ")
+    write(tmp_path, {**head, "time": "virtual"}, link("rank 0 out", 5000), name="links.jsonl")
+    assert selion("meters", "links.jsonl", "--links").stdout.startswith(
+        "threads:3: 3 ranks, virtual time\n\nrun: 1 µs\n")
+    assert json.loads(selion("meters", "meters.jsonl", "--json").stdout.split("\n")[0])["name"]
+    assert meter_file.read(write(tmp_path, *some)).job is None
+
+
+@pytest.mark.parametrize("rows, sentence", [
+    ([head, *some, head], "meters.jsonl:9 begins the meters of a second job; legal are those of "
+                          "one in a file."),
+    ([*some[:2], head], "meters.jsonl:3 begins the meters of a second job; legal are those of one "
+                        "in a file."),
+    ([{**head, "format": 2}], "meters.jsonl:1: meters of format 2 are not known."),
+    ([{**head, "ranks": 2}, some[0]], "meters.jsonl:2: 'rank' is 2; there are 2 ranks."),
+    ([head], "meters.jsonl holds no meters: with SELION_METERS=meters.jsonl the ranks of a job "
+             "write them when they end; those of one that fails may not."),
+])  # fmt: skip
+def test_first_lines_that_do_not_fit(tmp_path, selion, rows, sentence):
+    write(tmp_path, *rows)
+    assert refusal(selion, "meters.jsonl") == f"selion meters: {sentence}\n"
+
+
 def test_older_files_do_not_say_how_long_the_run_was(tmp_path):
     row = link("rank 0 out", 5000)
     del row["run_ps"]

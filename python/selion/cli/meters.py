@@ -118,6 +118,12 @@ def _link_row(recorded: Recorded, link: Link) -> dict[str, Any]:
     }
 
 
+def _print_head(recorded: Recorded) -> None:
+    if job := recorded.job:
+        print(f"{printable(job.machine)}: {job.ranks:,} ranks, "
+              f"{'virtual' if job.is_virtual else 'real'} time\n")
+
+
 # --- what can be asked for ------------------------------------------------------------------------
 
 
@@ -225,6 +231,8 @@ def command(
         raise Mistake(f"{file} holds links but no meters of ranks; --links shows them.")
     if picture is not None:
         _draw(heat, file, select or [], picture)
+    if not as_json:
+        _print_head(recorded)
     if links:
         _show_links(recorded, by, _most if most is None else most, as_json)
     else:

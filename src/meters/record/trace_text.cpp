@@ -13,6 +13,7 @@ namespace selion::meters {
 namespace {
 
 constexpr int format_version = 1;
+constexpr int meters_version = 1;
 /// Beyond the numbers of all tracks: viewers take a process without threads for one thread.
 constexpr int links_process = 5'000'000;
 /// More than so many counters make no picture; the summary shows all links.
@@ -90,6 +91,8 @@ void put_quoted(std::string& to, std::string_view text) {
     put_escaped(to, text);
     to += '"';
 }
+
+std::string_view time_of(const job_description& job) { return job.is_virtual ? "virtual" : "real"; }
 
 /// The format counts microseconds; whole picoseconds keep all their digits.
 void put_microseconds(std::string& to, std::int64_t ps) {
@@ -218,7 +221,7 @@ std::string quoted(std::string_view text) {
     return out;
 }
 
-std::string trace_head(const trace_description& what) {
+std::string trace_head(const job_description& what) {
     std::string text = fmt::format(
         "[\n"
         R"({{"ph":"M","pid":1,"name":"process_name","args":{{"name":{}}}}},)"
@@ -226,13 +229,19 @@ std::string trace_head(const trace_description& what) {
         R"({{"ph":"M","pid":1,"name":"selion_trace","args":{{"format":{},"selion":{},)"
         R"("machine":{},"ranks":{},"time":"{}")",
         quoted(fmt::format("{} ranks on {}", what.ranks, what.machine)), format_version,
-        quoted(what.version), quoted(what.machine), what.ranks,
-        what.is_virtual ? "virtual" : "real");
+        quoted(what.version), quoted(what.machine), what.ranks, time_of(what));
     if (!what.is_virtual) {
         text +=
             fmt::format(R"(,"event_cost_ns":{})", static_cast<double>(what.event_cost_ps) / 1000);
     }
     return text + "}},\n";
+}
+
+std::string meters_head(const job_description& what) {
+    return fmt::format(
+        R"({{"file":"meters","format":{},"selion":{},"machine":{},"ranks":{},"time":"{}"}})"
+        "\n",
+        meters_version, quoted(what.version), quoted(what.machine), what.ranks, time_of(what));
 }
 
 std::string_view trace_tail() {

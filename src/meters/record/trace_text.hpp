@@ -29,8 +29,8 @@ std::string_view category_of(slice_kind kind);
 /// A JSON string.
 std::string quoted(std::string_view text);
 
-/// What a trace says about itself.
-struct trace_description {
+/// What a file says about the job that has written it.
+struct job_description {
     std::string_view machine{};  ///< spec
     std::string_view version{};
     std::uint32_t ranks = 0;
@@ -40,8 +40,10 @@ struct trace_description {
 };
 
 /// First and last lines of a trace; what ranks append comes between.
-std::string trace_head(const trace_description& what);
+std::string trace_head(const job_description& what);
 std::string_view trace_tail();
+/// First line of a file of meters.
+std::string meters_head(const job_description& what);
 
 /// Names and places of a rank's tracks.
 std::string track_name(std::uint32_t rank);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -8,8 +9,8 @@
 #include <sstream>
 
 #include "machine/process/run_history.hpp"
-#include "selion/selion.hpp"
 #include "selion/detail/record_name.hpp"
+#include "selion/selion.hpp"
 #include "unit/environment.hpp"
 
 namespace selion {
@@ -82,8 +83,15 @@ TEST_F(record_file_test, meters_of_all_ranks_are_json_lines) {
         std::istringstream lines(written());
         int puts = 0;
         int apples = 0;
+        int heads = 0;
         for (std::string line; std::getline(lines, line);) {
             const json reading = json::parse(line);
+            if (!reading.contains("name")) {
+                EXPECT_EQ(reading["file"], "meters");
+                EXPECT_EQ(reading["ranks"], 3);
+                ++heads;
+                continue;
+            }
             if (reading["name"] == "put") {
                 EXPECT_EQ(reading["count"], reading["rank"].get<int>() + 1);
                 EXPECT_EQ(reading["bytes"], 8 * (reading["rank"].get<int>() + 1));
@@ -93,6 +101,7 @@ TEST_F(record_file_test, meters_of_all_ranks_are_json_lines) {
         }
         EXPECT_EQ(puts, 3);
         EXPECT_EQ(apples, 6);
+        EXPECT_EQ(heads, 1);
     }
 }
 
@@ -148,20 +157,26 @@ TEST_F(record_file_test, jobs_that_a_rank_starts_have_names_of_its_own) {
 }
 
 TEST_F(record_file_test, meters_that_are_lost_are_told) {
-    std::filesystem::create_symlink("/dev/full", path_of(machine::job_number() + 1));
     set("SELION_METERS", path_);
     testing::internal::CaptureStderr();
-    ASSERT_EQ(run_job(), 0);
+    rlimit before{};
+    getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit little{200, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &little);
+    EXPECT_EQ(run_job(), 0);
+    setrlimit(RLIMIT_FSIZE, &before);
     const std::string told = testing::internal::GetCapturedStderr();
     EXPECT_THAT(told, testing::HasSubstr("meters of ranks are lost: cannot write"));
     EXPECT_EQ(told.find("lost"), told.rfind("lost")) << "once";
 }
 
 TEST_F(record_file_test, a_file_that_cannot_be_written_is_refused_before_the_ranks_start) {
-    for (const char* name : {"SELION_TRACE", "SELION_METERS"}) {
+    for (const auto& [name, file] :
+         {std::pair("SELION_TRACE", "/dev/null/file"), std::pair("SELION_METERS", "/dev/null/file"),
+          std::pair("SELION_TRACE", "/dev/full"), std::pair("SELION_METERS", "/dev/full")}) {
         set("SELION_TRACE", "");
         set("SELION_METERS", "");
-        set(name, "/dev/null/file");
+        set(name, file);
         testing::internal::CaptureStderr();
         bool was_called = false;
         EXPECT_EQ(run(0, nullptr, run_options{.machine = "threads:1"},
@@ -169,7 +184,7 @@ TEST_F(record_file_test, a_file_that_cannot_be_written_is_refused_before_the_ran
                   2);
         EXPECT_FALSE(was_called);
         EXPECT_THAT(testing::internal::GetCapturedStderr(),
-                    testing::AllOf(testing::HasSubstr(name), testing::HasSubstr("/dev/null/file")));
+                    testing::AllOf(testing::HasSubstr(name), testing::HasSubstr(file)));
     }
 }
 
