@@ -36,7 +36,7 @@ inline constexpr std::uint32_t hardware_meters = 2;
 /// Measures one event between `start` and `stop`, summed over as many runs as one likes. Belongs to
 /// the thread that makes it; hardware meters are the rank's own thread's. While a job is recorded
 /// (SELION_METERS, SELION_TRACE) each run also goes into its readings, and into the trace, under
-/// the meter's name.
+/// the meter's name, with the place of its `start`.
 ///
 /// Events, where they are available (`meter_events` says it for the running machine):
 ///

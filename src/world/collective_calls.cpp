@@ -251,6 +251,7 @@ void arrive(const team_view& team, std::source_location site) {
     release_writes(context, site);
     // Ranks are not compared: that would wait.
     const machine::call_scope call(context, operation::arrive, site, team.size_in_report);
+    const recorded_call record(context, operation::arrive, site);
     team.state->meeting().tell_arrival();
     team.state->set_arrived(true);
 }
@@ -261,6 +262,7 @@ void wait(const team_view& team, std::source_location site) {
     SELION_EXPECT_AT(team.state->has_arrived(), site,
                      "wait: the rank has not arrived; call arrive() first");
     const machine::call_scope call(context, operation::wait, site, team.size_in_report);
+    const recorded_call record(context, operation::wait, site);
     team.state->set_arrived(false);
     deadline_scope deadline(context, team);
     team.state->meeting().await_arrivals(machine::wait_reason::collective);

@@ -30,6 +30,7 @@ struct meter_state {
     bool is_running = false;
     std::int64_t begun = 0;
     std::int64_t begun_ps = 0;  ///< where the run is recorded
+    std::source_location site;  ///< of its start
     std::int64_t overhead = 0;  ///< counts of a run of nothing
     std::int64_t total = 0;
     std::int64_t runs = 0;
@@ -91,18 +92,28 @@ std::int64_t measure_overhead(meter_source& source) {
     return counts[tries / 2];
 }
 
-/// A run goes into what is recorded: as a timer where it is a time, else as a count.
+/// A run goes into what is recorded: as a timer where it is a time, else as a count. What has been
+/// taken of recording it lies between begin and end, but is no part of what the meter has measured.
 [[gnu::noinline]] void record_run(const meter_state& meter, std::int64_t amount) {
     meters::recorder& recorder = *meter.context->recorder;
     const std::int64_t now_ps = meter.context->clock->stamp_ps();
     const meter_source& source = *meter.source;
+    const bool is_time = source.picoseconds != 0;
+    const std::int64_t counted =
+        std::llround(static_cast<double>(amount) * (is_time ? source.picoseconds : 1));
+    const char* const file = meter.site.file_name();
+    const std::uint32_t line = meter.site.line();
     if (source.seconds != 0) {
-        recorder.record({.name = meter.name, .start_ps = meter.begun_ps, .end_ps = now_ps});
+        recorder.record({.name = meter.name,
+                         .start_ps = meter.begun_ps,
+                         .end_ps = now_ps,
+                         .line = line,
+                         .file = file},
+                        counted);
         return;
     }
-    const bool is_time = source.picoseconds != 0;
-    const double counted = static_cast<double>(amount) * (is_time ? source.picoseconds : 1);
-    recorder.count(meter.name, std::llround(counted), now_ps, is_time ? "ps" : source.unit);
+    recorder.count(meter.name, counted, now_ps,
+                   {.unit = is_time ? "ps" : source.unit, .file = file, .line = line});
 }
 
 }  // namespace
@@ -150,6 +161,7 @@ void meter::start(std::source_location site) {
     SELION_EXPECT_AT(detail::is_own(own), site, detail::sentence_of_stranger(own));
     SELION_EXPECT_AT(!own.is_running, site, fmt::format("meter \"{}\" runs already", own.name));
     own.is_running = true;
+    own.site = site;
     if (own.context->recorder != nullptr) [[unlikely]]
         own.begun_ps = own.context->clock->stamp_ps();
     own.begun = own.source->read();

@@ -99,9 +99,9 @@ std::unique_ptr<meter_source> counted(const char* unit, std::function<std::int64
 
 constexpr std::array<std::string_view, 8> operation_names{"put",    "get",   "put_signal", "store",
                                                           "atomic", "quiet", "send",       "rpc"};
-constexpr std::array<std::string_view, 12> collective_names{
-    "barrier", "sync",   "broadcast",  "reduce", "all_reduce", "reduce_scatter",
-    "scan",    "exscan", "all_gather", "gather", "scatter",    "exchange"};
+constexpr std::array<std::string_view, 14> collective_names{
+    "barrier",        "sync", "arrive", "wait",       "broadcast", "reduce",  "all_reduce",
+    "reduce_scatter", "scan", "exscan", "all_gather", "gather",    "scatter", "exchange"};
 constexpr std::array<std::string_view, 7> wait_names{"signal", "counter", "message", "collective",
                                                      "quiet",  "start",   "end"};
 

@@ -30,6 +30,14 @@ std::string refusal(const char* event, selion::meter_kind kind = selion::meter_k
 bool contains(const std::string& text, const char* part) { return text.find(part) != text.npos; }
 
 SPMD_TEST(meter, the_clock_runs_between_start_and_stop_only) {
+/// What has been recorded under a name.
+selion::meter_reading reading_of(const std::string& name) {
+    for (const selion::meter_reading& each : selion::read_meters()) {
+        if (each.name == name) return each;
+    }
+    return {};
+}
+
     selion::meter clock("clock");
     test.equal(clock.runs(), 0);
     const std::int64_t before_ps = world.now_ps();
@@ -128,11 +136,25 @@ SPMD_TEST(meter, operations_need_a_recorded_job) {
     test.equal(puts.value(), 2.0);
     test.equal(bytes.value(), 24.0);
     world.barrier();
-    bool is_listed = false;
-    for (const selion::meter_reading& each : selion::read_meters()) {
-        is_listed = is_listed || (each.name == "only puts" && each.total == 2);
+    test.equal(reading_of("only puts").total, 2);
+    test.that(reading_of("only puts").site.find("meter_test.cpp:") != std::string::npos,
+              "with its place: " + reading_of("only puts").site);
+}
+
+/// What recording takes is none of it.
+SPMD_TEST(meter, the_recorded_time_is_the_meter_s_own) {
+    if (!is_available("operations")) return test.skip("needs SELION_METERS");
+    selion::meter nothing("nothing");
+    for (int i = 0; i < 1000; ++i) {
+        const selion::meter_run run(nothing);
     }
-    test.that(is_listed, "each run is among the readings");
+    const double ns = nothing.value() * nothing.seconds_per_unit() * 1e9;
+    const selion::meter_reading recorded = reading_of("nothing");
+    test.equal(recorded.count, 1000);
+    test.that(std::abs(static_cast<double>(recorded.total) - ns) <= 2,
+              std::to_string(recorded.total) + " ns recorded of " + std::to_string(ns));
+    test.that(recorded.site.find("meter_test.cpp:") != std::string::npos,
+              "with its place: " + recorded.site);
 }
 
 /// What the program calls as the library calls something is another reading all the same.

@@ -110,6 +110,23 @@ SPMD_TEST(meters, collectives_are_counted_exactly) {
     test.equal(change.count_of("all_reduce"), 6);
 }
 
+SPMD_TEST(meters, both_halves_of_a_barrier_are_counted) {
+    if (!must_be_on(test, world)) return;
+    meter_change change;
+    selion::meter all("all", "collectives");
+    selion::meter arrivals("arrivals", "collectives:arrive");
+    all.start(), arrivals.start();
+    for (int i = 0; i < 3; ++i) {
+        world.arrive();
+        world.wait();
+    }
+    all.stop(), arrivals.stop();
+    test.equal(change.count_of("arrive"), 3);
+    test.equal(change.count_of("wait"), 3);
+    test.equal(all.value(), 6.0);
+    test.equal(arrivals.value(), 3.0);
+}
+
 SPMD_TEST(meters, counters_and_timers_of_the_program) {
     if (!must_be_on(test, world)) return;
     const spmd::way_giver way(world);

@@ -21,10 +21,11 @@ void add_to(std::int64_t& total, std::int64_t by) {
 
 }  // namespace
 
-void recorder::count(const char* name, std::int64_t by, std::int64_t at_ps, const char* unit) {
-    slot& into = slots_[{name, slice_kind::count, unit}];
+void recorder::count(const char* name, std::int64_t by, std::int64_t at_ps, const counted_as& how) {
+    slot& into = slots_[{name, slice_kind::count, how.unit}];
     ++into.count;
     add_to(into.total, by);
+    note_first_place(into, how.file, how.line);
     draw({.name = name,
           .start_ps = at_ps,
           .end_ps = at_ps,
@@ -32,24 +33,27 @@ void recorder::count(const char* name, std::int64_t by, std::int64_t at_ps, cons
           .bytes = static_cast<std::uint64_t>(into.total)});
 }
 
-void recorder::add(slot& into, const occurrence& what) {
-    into.is_timer = true;
-    ++into.count;
-    into.total += what.end_ps - what.start_ps;
-    into.bytes += what.bytes;
-    if (into.file == nullptr) {
-        into.file = what.file;
-        into.line = what.line;
-    }
+void recorder::note_first_place(slot& into, const char* file, std::uint32_t line) {
+    if (into.file != nullptr) return;
+    into.file = file;
+    into.line = line;
 }
 
-void recorder::record(const occurrence& what) {
-    add(slots_[{what.name, what.kind, time_unit}], what);
+void recorder::add(slot& into, const occurrence& what, std::int64_t duration_ps) {
+    into.is_timer = true;
+    ++into.count;
+    into.total += duration_ps;
+    into.bytes += what.bytes;
+    note_first_place(into, what.file, what.line);
+}
+
+void recorder::record(const occurrence& what, std::int64_t duration_ps) {
+    add(slots_[{what.name, what.kind, time_unit}], what, duration_ps);
     amount& of_kind = amounts_[static_cast<std::size_t>(what.kind)];
     ++of_kind.count;
     of_kind.bytes += static_cast<std::int64_t>(what.bytes);
-    of_kind.duration_ps += what.end_ps - what.start_ps;
-    if (what.file != nullptr) add(places_[{what.name, what.file, what.line}], what);
+    of_kind.duration_ps += duration_ps;
+    if (what.file != nullptr) add(places_[{what.name, what.file, what.line}], what, duration_ps);
     draw(what);
 }
 

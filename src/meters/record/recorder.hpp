@@ -29,10 +29,21 @@ public:
     /// @pre has_trace()
     trace_buffer& trace() { return *trace_; }
 
-    /// @param at_ps used only where there is a trace. @param unit a literal
-    void count(const char* name, std::int64_t by, std::int64_t at_ps, const char* unit = "events");
+    /// What is counted, beside its name.
+    struct counted_as {
+        const char* unit = "events";  ///< a literal
+        const char* file = nullptr;
+        std::uint32_t line = 0;
+    };
+    /// @param at_ps used only where there is a trace.
+    void count(const char* name, std::int64_t by, std::int64_t at_ps, const counted_as& how);
+    void count(const char* name, std::int64_t by, std::int64_t at_ps) {
+        count(name, by, at_ps, counted_as());
+    }
     /// Adds to the meter of its name, and to the trace.
-    void record(const occurrence& what);
+    void record(const occurrence& what) { record(what, what.end_ps - what.start_ps); }
+    /// The same where the meter has measured the time itself. The trace has its begin and end.
+    void record(const occurrence& what, std::int64_t duration_ps);
     /// Adds to the trace alone.
     void draw(const occurrence& what) {
         if (trace_ == nullptr) return;
@@ -103,7 +114,8 @@ private:
         const char* file = nullptr;
         std::uint32_t line = 0;
     };
-    static void add(slot& into, const occurrence& what);
+    static void add(slot& into, const occurrence& what, std::int64_t duration_ps);
+    static void note_first_place(slot& into, const char* file, std::uint32_t line);
     static meter_reading reading_of(std::string_view name, std::string_view unit, const slot& from);
 
     /// Where in the program something was called, under which name.
