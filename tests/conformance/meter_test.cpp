@@ -2,9 +2,12 @@
 /// Meters around pieces of code: what they count on each machine, and what they say where they
 /// cannot.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "conformance/memory_parts.hpp"
 
@@ -27,9 +30,6 @@ std::string refusal(const char* event, selion::meter_kind kind = selion::meter_k
     return {};
 }
 
-bool contains(const std::string& text, const char* part) { return text.find(part) != text.npos; }
-
-SPMD_TEST(meter, the_clock_runs_between_start_and_stop_only) {
 /// What has been recorded under a name.
 selion::meter_reading reading_of(const std::string& name) {
     for (const selion::meter_reading& each : selion::read_meters()) {
@@ -38,6 +38,9 @@ selion::meter_reading reading_of(const std::string& name) {
     return {};
 }
 
+bool contains(const std::string& text, const char* part) { return text.find(part) != text.npos; }
+
+SPMD_TEST(meter, the_clock_runs_between_start_and_stop_only) {
     selion::meter clock("clock");
     test.equal(clock.runs(), 0);
     const std::int64_t before_ps = world.now_ps();
@@ -117,6 +120,43 @@ SPMD_TEST(meter, messages_are_counted_on_networks) {
     test.equal(gets.value(), goes_out ? 1.0 : 0.0);
     test.equal(atomics.value(), goes_out ? 2.0 : 0.0);
     world.barrier();
+}
+
+/// Each rank calls a function at the next one, and answers the one before it.
+SPMD_TEST(meter, a_message_is_counted_where_it_is_sent) {
+    if (world.machine().capabilities.real_time) return test.skip("time is real");
+    spmd::symmetric_array<std::int64_t> cells(world, 1);
+    const selion::rank_id to = test.neighbour();
+    const auto calls_out = [&](selion::rank_id other) {
+        return other != world.rank() && cells.at(other).local() == nullptr ? 10 : 0;
+    };
+    const int asked = calls_out(to);
+    const int answered = calls_out(test.neighbour_before());
+    selion::meter messages("messages", "messages:message");
+    selion::meter bytes("bytes", "message_bytes:message");
+    std::array<double, 2> sent{};
+    std::array<double, 2> sent_bytes{};
+    const std::vector<double> data(64, 1.0);
+    spmd::symmetric_array<selion::signal> done(world, 1);
+    for (const int calls : {0, 10}) {
+        world.barrier();
+        messages.reset(), bytes.reset();
+        messages.start(), bytes.start();
+        for (int i = 0; i < calls; ++i) {
+            auto back =
+                selion::rpc(to, [](std::span<const double> given) { return given[0]; }, data);
+            test.equal(back.get(), 1.0);
+        }
+        selion::notify(done.at(to), selion::signal_add(1));
+        selion::wait_until(done.own(), calls == 0 ? 1 : 2);  // all of them have been answered
+        messages.stop(), bytes.stop();
+        sent[calls != 0] = messages.value();
+        sent_bytes[calls != 0] = bytes.value();
+    }
+    // What the barrier before has still to send comes into one of them.
+    test.that(std::abs(sent[1] - sent[0] - asked - answered) <= 1,
+              std::to_string(sent[1]) + " messages, without calls " + std::to_string(sent[0]));
+    test.equal(sent_bytes[1] - sent_bytes[0], 512.0 * asked);
 }
 
 SPMD_TEST(meter, operations_need_a_recorded_job) {

@@ -47,6 +47,7 @@ void simulation::send(detail::rank_context& context, const message_request& requ
     made.touches = nullptr;
     const operation_regime& regime = model_.active_message.of(made.data_bytes);
     if (!is_local(origin, target)) {
+        note_sent(origin, transfer_kind::message, request.bytes);
         return send(origin, made, regime, message_class::write, made.data_bytes);
     }
     spend(origin, regime.origin + regime.origin_per_byte.of(made.data_bytes));
@@ -70,6 +71,10 @@ void simulation::arrive_without_wires(transfer& what, ticks at) {
 /// The message that is handled now goes back as its own answer.
 void simulation::reply(transfer& to, const message_request& request) {
     to.has_reply = true;
+    rank_state& origin = ranks_[to.to];
+    if (!is_local(origin, detail::global_address(to.from, 0))) {
+        note_sent(origin, transfer_kind::message, request.bytes);
+    }
     const auto* data = static_cast<const std::byte*>(request.data);
     handler_->reply = request;
     handler_->reply_arguments.assign(request.arguments.begin(), request.arguments.end());

@@ -213,6 +213,8 @@ private:
 
     transfer& make_transfer(rank_state& origin, transfer_kind what, std::uint64_t target,
                             std::uint64_t bytes);
+    /// @param bytes of data, without what a message tells beside them
+    static void note_sent(rank_state& origin, transfer_kind what, std::uint64_t bytes);
     void prepare(rank_state& origin, transfer& what, const operation_regime& regime,
                  message_class kind, std::uint64_t wire_bytes);
     void send(rank_state& origin, transfer& what, const operation_regime& regime,

@@ -240,12 +240,16 @@ void simulation::quiet(detail::rank_context& context, std::uint32_t target) {
     if (has_some && !is_local(origin, address)) get(context, nullptr, address, 0);
 }
 
+void simulation::note_sent(rank_state& origin, transfer_kind what, std::uint64_t bytes) {
+    meters::sent_messages::amount& sent = origin.sent.by_kind[static_cast<std::size_t>(what)];
+    ++sent.messages;
+    sent.bytes += bytes;
+}
+
 /// What is known of a message before its processor has worked on it.
 void simulation::prepare(rank_state& origin, transfer& what, const operation_regime& regime,
                          message_class kind, std::uint64_t wire_bytes) {
-    meters::sent_messages::amount& sent = origin.sent.by_kind[static_cast<std::size_t>(what.what)];
-    ++sent.messages;
-    sent.bytes += what.data_bytes;
+    if (what.what != transfer_kind::message) note_sent(origin, what.what, what.data_bytes);
     what.kind = kind;
     what.bytes = wire_bytes;
     what.regime = &regime;

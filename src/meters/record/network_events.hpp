@@ -22,15 +22,17 @@ struct router_events {
     std::array<std::uint64_t, router_ports> bytes{};  ///< of those
 };
 
-/// What a rank has sent into a network, the runtime's own messages included, by kind; answers and
-/// acknowledgements are part of what they answer.
+/// What a rank has sent into a network, the runtime's own messages included, by kind. What a
+/// message is answered with is a message of the rank that answers; what a get or an atomic brings,
+/// and acknowledgements, are part of what they answer.
 enum class sent_kind : std::uint8_t { put, get, atomic, message };
 inline constexpr std::size_t sent_kinds = 4;
 
 struct sent_messages {
     struct amount {
         std::uint64_t messages = 0;
-        std::uint64_t bytes = 0;  ///< of data, also of those that a get brings
+        /// Of data, also of those that a get brings; without what a message tells beside them.
+        std::uint64_t bytes = 0;
     };
     std::array<amount, sent_kinds> by_kind{};
 };
