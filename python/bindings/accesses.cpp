@@ -16,9 +16,15 @@
 namespace bindings {
 namespace {
 
+/// Names of arrays may be any bytes.
+nb::object text_of(const std::string& name) {
+    return nb::steal(
+        PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "replace"));
+}
+
 nb::dict dict_of(const selion::replayed_array& from) {
     nb::dict to;
-    to["array"] = from.array;
+    to["array"] = text_of(from.array);
     to["block_bytes"] = from.block_bytes;
     to["accesses"] = from.accesses;
     to["remote_accesses"] = from.remote_accesses;
@@ -34,7 +40,7 @@ nb::dict dict_of(const selion::replayed_array& from) {
 
 nb::dict dict_of(const selion::false_sharing& from) {
     nb::dict to;
-    to["array"] = from.array;
+    to["array"] = text_of(from.array);
     to["offset"] = from.offset;
     to["home"] = from.home;
     to["misses"] = from.useless_misses;

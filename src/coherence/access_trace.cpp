@@ -4,23 +4,53 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cinttypes>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 
-#include "selion/error.hpp"
 #include "machine/process/file_size_limit.hpp"
+#include "selion/error.hpp"
 
 namespace selion::coherence {
 
 using trace_format::fold_sign;
 using trace_format::record;
 
+namespace {
+
+std::string file_name(std::uint64_t run, std::uint64_t space, std::uint32_t rank) {
+    return fmt::format("run-{}-space-{}-rank-{}.trace", run, space, rank);
+}
+
+/// Whether a file of that name was left by a run of the program before this one, whose ranks may be
+/// opening those of its first space now.
+bool is_left_over(const std::string& name, std::uint32_t ranks) {
+    std::uint64_t run = 0;
+    std::uint64_t space = 0;
+    std::uint32_t rank = 0;
+    constexpr const char* form = "run-%" SCNu64 "-space-%" SCNu64 "-rank-%" SCNu32;
+    if (std::sscanf(name.c_str(), form, &run, &space, &rank) != 3) return false;
+    return name == file_name(run, space, rank) && (run != 1 || space != 0 || rank >= ranks);
+}
+
+/// What cannot be removed stays, and who replays the traces is told.
+void remove_left_over(const std::string& folder, std::uint32_t ranks) {
+    std::error_code trouble;
+    std::vector<std::filesystem::path> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, trouble)) {
+        if (is_left_over(entry.path().filename().string(), ranks)) found.push_back(entry.path());
+    }
+    for (const std::filesystem::path& each : found) std::filesystem::remove(each, trouble);
+}
+
+}  // namespace
+
 access_trace::access_trace(const std::string& folder, const trace_head& head) {
     std::error_code trouble;
     std::filesystem::create_directories(folder, trouble);
-    path_ =
-        fmt::format("{}/run-{}-space-{}-rank-{}.trace", folder, head.run, head.space, head.rank);
+    if (head.run == 1 && head.space == 0 && head.rank == 0) remove_left_over(folder, head.ranks);
+    path_ = folder + '/' + file_name(head.run, head.space, head.rank);
     file_.reset(std::fopen(path_.c_str(), "wb"));
     if (file_ == nullptr) {
         throw error(status::bad_argument,
@@ -96,6 +126,7 @@ void access_trace::finish(std::uint64_t misses, std::int64_t waited_ps) {
 /// A file that takes no more ends there, which who reads it notices.
 void access_trace::write_out() {
     if (file_ == nullptr) return buffer_.clear();
+    const machine::file_size_limit_is_error limit;
     const bool is_written =
         std::fwrite(buffer_.data(), 1, buffer_.size(), file_.get()) == buffer_.size() &&
         std::fflush(file_.get()) == 0;
@@ -107,4 +138,3 @@ void access_trace::write_out() {
 }
 
 }  // namespace selion::coherence
-    const machine::file_size_limit_is_error limit;

@@ -27,7 +27,10 @@ struct trace_head {
 /// Writes one rank's accesses to a space into a file of its own. See `selion cache-advice`.
 class access_trace {
 public:
-    /// @param folder is made if there is none. @error selion::error: it cannot be written.
+    /// @param folder is made if there is none. Rank 0 removes from it what an earlier run of the
+    /// program has left, when it makes the first space of the first job.
+    /// @pre where it does, no rank makes another space yet. @error selion::error: it cannot be
+    /// written.
     access_trace(const std::string& folder, const trace_head& head);
     ~access_trace();
     access_trace(const access_trace&) = delete;

@@ -66,7 +66,8 @@ readers open_all(const std::vector<std::string>& paths) {
     if (are_alike) return all;
     throw error(status::bad_argument,
                 fmt::format("the traces of space {} are not those of one run of {} ranks: there "
-                            "are {}",
+                            "are {}; files of an earlier run are among them, or some are missing: "
+                            "empty the folder and run the program again",
                             head.space, head.ranks, all.size()));
 }
 

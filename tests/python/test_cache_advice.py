@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conftest import needs_module, write_script
-from selion import cache_advice
+from selion import cache_advice, native
 from selion.cache_advice import Array, Costs, Space
 from studying import where_is
 
@@ -185,6 +185,19 @@ def test_a_trace_that_cannot_be_written(selion, program):
 def run_with(block_bytes: int, messages: int, moved_bytes: int, waited_ps: int) -> list[Space]:
     array = Array("a", block_bytes, 10, 10, 10, 0, 0, 0, 0, messages, moved_bytes)
     return [Space(1, 0, 4, block_bytes, 10, waited_ps, 0, True, [array], [])]
+
+
+def test_an_array_whose_name_is_no_text(tmp_path):
+    """Written as src/coherence/trace_format.hpp says: a rank that reads one word of the array."""
+    head = bytes([0, 1, 1, 0, 64, 64, 64])  # rank, ranks, run, space, block, offset, bytes
+    name = b"Gr\xfc\xdf"
+    array = bytes([2, 64, 64, len(name)]) + name
+    access = bytes([0, 0x80, 1, 8, 0])
+    totals = bytes([5, 0, 0, 0])
+    (tmp_path / "run-1-space-0-rank-0.trace").write_bytes(
+        b"selion access trace 2\n" + head + array + access + totals)
+    [space] = native.load().replay_accesses(str(tmp_path), [])
+    assert [one["array"] for one in space["arrays"]] == ["Gr\ufffd\ufffd"]
 
 
 def test_costs_are_fitted_on_both_runs():

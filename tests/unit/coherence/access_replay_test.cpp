@@ -217,5 +217,36 @@ TEST_F(AccessReplay, WhatIsNoTraceIsRefused) {
     EXPECT_THAT(sentence({}), HasSubstr("there are no traces of accesses in"));
 }
 
+TEST_F(AccessReplay, WhatAnEarlierRunHasLeftIsRemoved) {
+    for (const char* name :
+         {"run-1-space-0-rank-2.trace", "run-1-space-1-rank-0.trace", "run-12-space-0-rank-1.trace",
+          "run-1-space-0-rank-1.trace.kept", "run-01-space-0-rank-2.trace",
+          "rerun-2-space-0-rank-2.trace", "other"}) {
+        std::ofstream(folder_ + '/' + name) << "left";
+    }
+    start_again(space_bytes);
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+        names.push_back(entry.path().filename());
+    }
+    EXPECT_THAT(names, testing::UnorderedElementsAre(
+                           "run-1-space-0-rank-0.trace", "run-1-space-0-rank-1.trace",
+                           "run-1-space-0-rank-1.trace.kept", "run-01-space-0-rank-2.trace",
+                           "rerun-2-space-0-rank-2.trace", "other"));
+}
+
+TEST_F(AccessReplay, TracesOfTwoRunsAreToldApart) {
+    finish();
+    const access_trace left(folder_, coherence::trace_head{2, 3, 1, 0, 64, space_offset, 256});
+    try {
+        static_cast<void>(replay_accesses(folder_, {}));
+        ADD_FAILURE();
+    } catch (const error& trouble) {
+        EXPECT_THAT(trouble.what(),
+                    HasSubstr("there are 3; files of an earlier run are among them, or some are "
+                              "missing: empty the folder and run the program again"));
+    }
+}
+
 }  // namespace
 }  // namespace selion
