@@ -137,24 +137,23 @@ SPMD_TEST(meter, a_message_is_counted_where_it_is_sent) {
     std::array<double, 2> sent{};
     std::array<double, 2> sent_bytes{};
     const std::vector<double> data(64, 1.0);
-    spmd::symmetric_array<selion::signal> done(world, 1);
     for (const int calls : {0, 10}) {
         world.barrier();
         messages.reset(), bytes.reset();
         messages.start(), bytes.start();
+        world.barrier();  // nobody calls before all count
         for (int i = 0; i < calls; ++i) {
             auto back =
                 selion::rpc(to, [](std::span<const double> given) { return given[0]; }, data);
             test.equal(back.get(), 1.0);
         }
-        selion::notify(done.at(to), selion::signal_add(1));
-        selion::wait_until(done.own(), calls == 0 ? 1 : 2);  // all of them have been answered
+        world.barrier();  // all of them have been answered
         messages.stop(), bytes.stop();
         sent[calls != 0] = messages.value();
         sent_bytes[calls != 0] = bytes.value();
     }
-    // What the barrier before has still to send comes into one of them.
-    test.that(std::abs(sent[1] - sent[0] - asked - answered) <= 1,
+    // What a barrier has still to send comes into one of them, or into none.
+    test.that(std::abs(sent[1] - sent[0] - asked - answered) <= 2,
               std::to_string(sent[1]) + " messages, without calls " + std::to_string(sent[0]));
     test.equal(sent_bytes[1] - sent_bytes[0], 512.0 * asked);
 }
