@@ -260,6 +260,10 @@ void storm(selion::team& all, const places& at, std::uint64_t round) {
                               rank, [](std::span<const std::uint64_t> got) { return got[0]; }, some)
                               .get());
         selion::rpc_oneway(rank, [](std::uint64_t) {}, round);
+        if (room.size() == long_count) {
+            const auto many = [](std::span<const std::uint64_t> got) { return got.size(); };
+            if (selion::rpc(rank, many, room).get() != long_count) std::abort();
+        }
     }
     selion::quiet();
     const auto sum = all.all_reduce(std::uint64_t{1}, selion::plus);
