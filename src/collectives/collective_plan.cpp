@@ -83,8 +83,9 @@ std::size_t size_of(const rank_schedule& schedule) {
 /// each other along the tree, and a few bytes as letters. But where the network moves long messages
 /// by itself, whole vectors do best; long ones of many members in halves, of which each adds a
 /// part.
-/// @return flat: neither.
-schedule_algorithm pairs_for(const team_members& members, const detail::block_call& call) {
+/// @return nothing: parts or letters.
+std::optional<schedule_algorithm> pairs_for(const team_members& members,
+                                            const detail::block_call& call) {
     constexpr std::size_t shortest = 64;
     constexpr std::size_t longest = 8 * 1024;
     constexpr std::size_t shortest_moved = 32 * 1024;
@@ -92,7 +93,7 @@ schedule_algorithm pairs_for(const team_members& members, const detail::block_ca
     const std::size_t bytes = call.block_bytes();
     if (bytes >= shortest && bytes <= longest) return schedule_algorithm::recursive_doubling;
     if (bytes < shortest_moved || !members.context().transport->moves_long_messages()) {
-        return schedule_algorithm::flat;
+        return std::nullopt;
     }
     const bool halves = members.count() > 2 && bytes >= shortest_halved / members.count();
     return halves ? schedule_algorithm::vector_halving : schedule_algorithm::recursive_doubling;
@@ -102,11 +103,11 @@ std::optional<collective_choice> in_pairs(const team_members& members,
                                           const detail::block_call& call) {
     const bool is_possible = call.what == all_reduce && !members.has_levels() &&
                              members.context().host->description().kind == "fabric";
-    if (!is_possible) return std::nullopt;
-    const collective_choice made{collective_way::messages, {.algorithm = pairs_for(members, call)}};
-    const bool is_worth_it = made.schedule.algorithm != schedule_algorithm::flat &&
-                             keeps_association(call.what, made, members.count());
-    return is_worth_it ? std::optional(made) : std::nullopt;
+    const auto pairs = is_possible ? pairs_for(members, call) : std::nullopt;
+    if (!pairs) return std::nullopt;
+    const collective_choice made{collective_way::messages, {.algorithm = *pairs}};
+    if (!keeps_association(call.what, made, members.count())) return std::nullopt;
+    return made;
 }
 
 /// Long vectors go in segments, few enough that messages do not cost more than they save.

@@ -117,6 +117,9 @@ class _Measurement:
         """Of one run, and whether it is virtual."""
         # Other hosts may share this folder, but hardly /tmp.
         folder = "." if spec.parse(machine).kind == "fabric" else None
+        if folder is not None and not os.access(folder, os.W_OK):
+            raise Failure("Ranks of the machine fabric tell their time in a file in this folder, "
+                          "which cannot be written; run it in one that all hosts share.")
         with tempfile.NamedTemporaryFile(prefix="selion-time-", dir=folder) as file:
             changes = {"SELION_MACHINE": machine, "SELION_TIME": os.path.abspath(file.name)}
             line = launcher.line_for(self._line, job.environment(changes))

@@ -27,16 +27,22 @@ outgoing_frame first_frame(const message_request& request) {
     frame.first = request.arguments;
     frame.second =
         data_of(request).first(std::min(request.bytes, most_following - request.arguments.size()));
-    frame.head.kind = frame_kind::message;
-    frame.head.flags = request.is_reply ? is_reply_flag : std::uint8_t{0};
-    frame.head.detail = request.kind;
-    frame.head.operands[0] = request.handler;
-    frame.head.operands[1] = request.bytes;
-    frame.head.operands[2] = request.arguments.size();
+    frame.head = message_head(frame_kind::message, request);
     return frame;
 }
 
 }  // namespace
+
+frame_head message_head(frame_kind kind, const message_request& request) {
+    frame_head head;
+    head.kind = kind;
+    head.flags = request.is_reply ? is_reply_flag : std::uint8_t{0};
+    head.detail = request.kind;
+    head.operands[0] = request.handler;
+    head.operands[1] = request.bytes;
+    head.operands[2] = request.arguments.size();
+    return head;
+}
 
 port::port(const port_surroundings& around)
     : around_(around),

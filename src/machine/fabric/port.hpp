@@ -68,6 +68,9 @@ inline constexpr std::int64_t retry_ns = 20'000;
 std::uint64_t await_operation(detail::rank_context& context, operation_table& table,
                               pending_operation& what);
 
+/// Of the frame that a message begins with.
+frame_head message_head(frame_kind kind, const message_request& request);
+
 class port {
 public:
     explicit port(const port_surroundings& around);

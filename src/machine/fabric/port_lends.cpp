@@ -18,13 +18,14 @@ bool port::may_lend(const message_request& request) const {
     return request.bytes >= least_lent && has_moves() && around_.batch_begun;
 }
 
-/// A copy of a message's data, for its target to read. Who may wait does so until there is room.
+/// A copy of a message's data, for its target to read. Who may wait does so until there is room, as
+/// long as others have some: with none lent, it is the provider that refuses.
 /// @return null: there is none, or the target is dead.
 lent_buffer* port::lend_data(detail::rank_context& context, const message_request& request) {
     lent_buffer* buffer = nullptr;
     const auto attempt = [&] {
         if (!is_dead(request.target)) buffer = lent_.take(request.bytes);
-        return buffer != nullptr || is_dead(request.target);
+        return buffer != nullptr || is_dead(request.target) || !lent_.are_lent();
     };
     bool is_over = false;
     {
@@ -32,7 +33,7 @@ lent_buffer* port::lend_data(detail::rank_context& context, const message_reques
         is_over = attempt() || is_in_handler();
     }
     if (!is_over) {
-        const call_scope scope(*detail::current_context, operation::send, request.site);
+        const send_scope scope(*detail::current_context, request.site);
         wait_to(context, attempt, deadline_of_collective());
     }
     // Without the lock: it takes longer than others should wait for that.
@@ -46,12 +47,7 @@ bool port::post_lent(detail::rank_context& context, const message_request& reque
     if (buffer == nullptr) return false;
     const lent_place place{.key = buffer->key, .offset = 0};
     outgoing_frame frame;
-    frame.head.kind = frame_kind::lent_message;
-    frame.head.flags = request.is_reply ? is_reply_flag : std::uint8_t{0};
-    frame.head.detail = request.kind;
-    frame.head.operands[0] = request.handler;
-    frame.head.operands[1] = request.bytes;
-    frame.head.operands[2] = request.arguments.size();
+    frame.head = message_head(frame_kind::lent_message, request);
     frame.first = request.arguments;
     frame.second = std::as_bytes(std::span(&place, 1));
     frame.lent = buffer;
@@ -80,7 +76,7 @@ bool port::post_lent(detail::rank_context& context, const message_request& reque
     if (is_in_handler()) return true;
     try {
         if (!is_over) {
-            const call_scope scope(*detail::current_context, operation::send, request.site);
+            const send_scope scope(*detail::current_context, request.site);
             wait_to(context, attempt, deadline_of_collective());
         }
     } catch (...) {
