@@ -132,6 +132,13 @@ def test_a_figure_that_the_program_prints(selion, program):
     ]
 
 
+def test_a_job_that_takes_no_time_gives_no_speed_up(selion, program):
+    done = selion("scale", "-m", "sim:crossbar", "-n", "1,2", program, "0.0")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "takes no virtual time, as nothing in it is charged" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_the_machine_of_the_environment(selion, program, tmp_path):
     assert selion("scale", "-n", "2", program, SELION_MACHINE="processes").returncode == 0
     assert set((tmp_path / "log").read_text().split()) == {"processes:2"}

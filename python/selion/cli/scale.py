@@ -133,6 +133,9 @@ class _Measurement:
                 if self._figure is not None:
                     seconds = scaling.printed_time(self._figure,
                                                    done.output.decode(errors="replace"))
+                elif not seconds > 0:
+                    raise Failure("its job takes no virtual time, as nothing in it is charged; "
+                                  "compute=measured would time it by the host's clock")
                 return seconds, is_virtual
             except Failure as reason:
                 sys.stderr.buffer.write(done.output)
