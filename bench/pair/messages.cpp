@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "pair/bare.hpp"
+#include "pair/bare_ring.hpp"
 #include "pair/contests.hpp"
 
 namespace bench {
@@ -44,10 +45,29 @@ loop two_bare_signals(const selion::world& world) {
     });
 }
 
+/// A message there and one back, as anybody would write them by hand.
+template <bare::between_looks Between>
+loop ring_by_hand(const selion::world& world) {
+    const auto rings = selion::allocate<bare::ring>(world, 1);
+    const bool starts = world.rank() == 0;
+    const bare::ring_end both(rings.local(), rings.on(1 - world.rank()).local());
+    return on_all([=, end = both](std::uint64_t count) mutable {
+        const bare::ring_function throw_back = [](bare::ring_end& at, const auto& arguments) {
+            at.send([](bare::ring_end&, const auto& back) { consume(back[0]); }, arguments[0]);
+        };
+        for (std::uint64_t i = 0; i < count; ++i) {
+            if (starts) end.send(throw_back, i);
+            end.template receive<Between>();
+        }
+    });
+}
+
 std::vector<contestant> bare_round_trips(const selion::world& world) {
     using enum bare::between_looks;
     return {{"two bare signals", two_bare_signals<nothing>(world)},
-            {"two bare signals, pause", two_bare_signals<pause>(world)}};
+            {"two bare signals, pause", two_bare_signals<pause>(world)},
+            {"ring by hand", ring_by_hand<nothing>(world)},
+            {"ring by hand, pause", ring_by_hand<pause>(world)}};
 }
 
 /// Comes back as a message of the same kind, and counts at home.

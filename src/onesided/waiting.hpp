@@ -136,7 +136,10 @@ inline bool arrives_with_progress(rank_context& context, const shared_word& word
     const std::uint32_t polls = context.has_one_thread ? context.brief_polls : 0;
     for (std::uint32_t poll = 0; poll < polls; ++poll) {
         if (word_load(word) >= at_least) return true;
-        if (!context.transport->poll(context)) continue;
+        if (!context.transport->poll(context)) {
+            rest_after_look(poll);
+            continue;
+        }
         if (timeout_ns < 0) {
             run_completions(context);
             continue;

@@ -25,6 +25,18 @@ inline void pause_processor() noexcept {
 #endif
 }
 
+/// Looks within which an answer comes from a processor of the same cache.
+inline constexpr std::uint32_t near_looks = 24;
+/// Between two looks at what another processor writes. A pause makes a near answer late. Without
+/// anything a processor reads ahead, which it has to take back when the line changes. What has not
+/// come by then comes from afar, and every look at its line keeps it on its way for longer.
+inline void rest_after_look(std::uint32_t look) noexcept {
+    if (look >= near_looks) return pause_processor();
+#if defined(__x86_64__)
+    __builtin_ia32_lfence();
+#endif
+}
+
 /// Looks at a word for a microsecond or two: answers that are on their way already are taken
 /// without the cost of waiting properly. @return whether it is at least `at_least`.
 inline bool word_arrives_soon(const rank_context& context, const shared_word& word,

@@ -47,9 +47,10 @@ idle_outcome stay_awake(
     constexpr int yields_per_clock = 4;
     if (terms.how_long.spin_ns > 0) {
         std::int64_t end_ns = 0;
-        // At first without a rest: an answer from the same cache takes hardly longer than one.
-        for (int i = 0; i < looks_per_clock; ++i) {
+        // An answer from the same cache takes hardly longer than a rest.
+        for (std::uint32_t look = 0; look < detail::near_looks; ++look) {
             if (arrived()) return idle_outcome::arrived;
+            detail::rest_after_look(look);
         }
         do {
             for (int i = 0; i < looks_per_clock; ++i) {
