@@ -212,7 +212,6 @@ protected:
     void run(const detail::block_call& call, std::source_location site) const {
         detail::run_block_call(view_, call, site);
     }
-    SELION_API std::size_t longest(std::size_t own, std::source_location site) const;
 };
 
 }  // namespace selion

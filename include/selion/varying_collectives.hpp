@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <source_location>
@@ -12,6 +13,7 @@
 
 #include <selion/block_collectives.hpp>
 #include <selion/detail/block_call.hpp>
+#include <selion/detail/block_notices.hpp>
 #include <selion/detail/composed_call.hpp>
 #include <selion/detail/element_memory.hpp>
 #include <selion/detail/late_memory.hpp>
@@ -46,19 +48,22 @@ public:
         return std::move(*all);
     }
 
-    /// `all_gather` of blocks that differ in length. @cost an all_gather of the lengths more.
+    /// `all_gather` of blocks that differ in length.
+    /// @cost an all_gather of the lengths more; none where all blocks are so short that they travel
+    /// with them: up to 48 bytes each, in teams of up to 64.
     template <detail::shown_memory Own>
     [[nodiscard]] varying_blocks<detail::value_of<Own>> all_gatherv(
         const Own& own, std::source_location site = std::source_location::current()) const {
+        using element = detail::value_of<Own>;
         const detail::composed_call whole(view(), detail::composed_call::name::all_gatherv, site);
-        const auto lengths = detail::lengths(all_gather(std::size(own), site));
-        const detail::late_memory<varying_blocks<detail::value_of<Own>>> all(lengths.starts);
-        detail::block_call call = detail::moving(collective_kind::all_gather, std::data(own),
-                                                 all->values.data(), std::size(own), 0);
-        call.target_starts = lengths.starts.data();
-        call.most = lengths.most;
-        if (lengths.most != 0) run(call, site);
-        return std::move(*all);
+        const detail::late_memory<detail::block_notices> told(size(), 1u, sizeof(element));
+        told->give(0, std::data(own), std::size(own), std::size(own));
+        run(told->moving(collective_kind::all_gather, detail::moved_type<element>()), site);
+        return received<element>(
+            *told,
+            detail::moving<element>(collective_kind::all_gather, std::data(own), nullptr,
+                                    std::size(own), 0),
+            site);
     }
 
     /// `scatter` of blocks that differ in length.
@@ -90,31 +95,48 @@ public:
     /// `exchange` of blocks that differ in length.
     /// @param to_each a block for each member, one behind the other. @param counts their lengths;
     /// the sum is the length of `to_each`.
-    /// @return what each member has sent to this one. @cost an exchange and an all_reduce of
-    /// lengths more.
+    /// @return what each member has sent to this one.
+    /// @cost an exchange of lengths more; none where all blocks are so short that they travel with
+    /// them: up to 48 bytes each, in teams of up to 64.
     template <detail::shown_memory To>
     [[nodiscard]] varying_blocks<detail::value_of<To>> exchangev(
         const To& to_each, std::span<const std::size_t> counts,
         std::source_location site = std::source_location::current()) const {
+        using element = detail::value_of<To>;
         const detail::composed_call whole(view(), detail::composed_call::name::exchangev, site);
         expect_counts("exchangev", std::size(to_each), counts, std::nullopt, site);
-        std::vector<std::size_t> come(size());
-        exchange(counts, come, site);
         const auto sent = detail::lengths(counts);
-        const auto received = detail::lengths(come);
-        const detail::late_memory<varying_blocks<detail::value_of<To>>> all(received.starts);
+        const detail::late_memory<detail::block_notices> told(size(), size(), sizeof(element));
+        for (std::uint32_t to = 0; to < size(); ++to) {
+            told->give(to, std::data(to_each) + sent.starts[to], counts[to], sent.most);
+        }
+        run(told->moving(collective_kind::exchange, detail::moved_type<element>()), site);
         detail::block_call call =
-            detail::moving(collective_kind::exchange, std::data(to_each), all->values.data(), 0, 0);
+            detail::moving<element>(collective_kind::exchange, std::data(to_each), nullptr, 0, 0);
         call.source_starts = sent.starts.data();
-        call.target_starts = received.starts.data();
-        call.most = longest(sent.most, site);
-        if (call.most != 0) run(call, site);
-        return std::move(*all);
+        return received<element>(*told, call, site);
     }
 
 protected:
     explicit varying_collectives(const detail::team_view& view) noexcept
         : block_collectives(view) {}
+
+private:
+    /// The blocks that have been told of. @param call brings those that have not come with that.
+    template <class T>
+    varying_blocks<T> received(const detail::block_notices& told, detail::block_call call,
+                               std::source_location site) const {
+        const detail::late_memory<varying_blocks<T>> all(told.starts());
+        if (told.have_blocks()) {
+            told.copy_blocks(all->values.data());
+            return std::move(*all);
+        }
+        call.target = reinterpret_cast<std::byte*>(all->values.data());
+        call.target_starts = all->starts.data();
+        call.most = told.most();
+        run(call, site);
+        return std::move(*all);
+    }
 };
 
 }  // namespace selion

@@ -215,7 +215,8 @@ SPMD_TEST(block_collectives, spans_are_exchanged) {
     }
 }
 
-/// Lengths from none to more than a slot holds; some ranks have nothing.
+/// Lengths from none to more than a slot holds, and about what travels with them; some ranks have
+/// nothing.
 std::size_t length(std::uint32_t from, std::uint32_t to, std::size_t unit) {
     return (from * 3 + to * 5) % 4 * unit;
 }
@@ -248,7 +249,7 @@ void run_varying(spmd::test_run& test, selion::world& world, std::size_t unit) {
 }
 
 SPMD_TEST(block_collectives, blocks_that_differ_in_length) {
-    for (const std::size_t unit : {0, 1, 50}) run_varying(test, world, unit);
+    for (const std::size_t unit : {0, 1, 2, 3, 50}) run_varying(test, world, unit);
     if (world.size() <= 8) run_varying(test, world, 3000);
 }
 
