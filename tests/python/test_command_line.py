@@ -121,7 +121,7 @@ def test_the_version_and_what_was_built_how(selion):
         ),
         (
             ("study", "--repetitions", "0"),
-            "selion study: '0' is no value of '--repetitions'; legal: 1 or more.\n",
+            "selion study: '0' is no value of '--repetitions'; legal: 1 to 1000000.\n",
         ),
         (
             ("run", "-n", "4", "--ranks=5", "true"),

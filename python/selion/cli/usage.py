@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import typer
 
 from selion.mistake import did_you_mean, listing
 
-_kinds = {"int": "a whole number", "float": "a number"}
+_kinds = {"int": "a whole number", "integer": "a whole number", "float": "a number"}
+_not_of_type = re.compile("'?(?P<value>.*?)'? is not (?:a valid .*|(?P<range>in the range .*))")
 
 UsageError: Any = typer.BadParameter.__mro__[1]
 """What all mistakes of a command line derive from; it has an exit status."""
@@ -32,18 +34,18 @@ def _options(problem: Any) -> list[str]:
 
 def _of_value(problem: Any) -> str:
     """What is said of a value that is not of its option's type; empty for all other mistakes."""
-    errors = getattr(problem.__cause__, "errors", None)  # Pydantic's
-    if errors is None:
+    wrong = _not_of_type.fullmatch(getattr(problem, "message", "") or "")
+    if wrong is None or problem.param is None:
         return ""
-    first = errors()[0]
-    legal = _kinds.get(first["type"].partition("_")[0])
-    if first["type"] == "greater_than_equal":
-        legal = f"{first['ctx']['ge']} or more"
+    value, kind = wrong["value"], problem.param.type
+    legal = _kinds.get(kind.name.partition(" ")[0])
+    if wrong["range"] and kind.min is not None:
+        legal = f"{kind.min} or more" if kind.max is None else f"{kind.min} to {kind.max}"
     if legal is None:
         return ""
-    if first["input"] == "p" and "-n" in problem.param.opts:  # -np of MPI's launchers
+    if value == "p" and "-n" in problem.param.opts:  # -np of MPI's launchers
         legal += ", as in '-n 4'"
-    return f"'{first['input']}' is no value of {name_of(problem.param)}; legal: {legal}."
+    return f"'{value}' is no value of {name_of(problem.param)}; legal: {legal}."
 
 
 def _told(problem: Any) -> str:
