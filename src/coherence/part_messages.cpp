@@ -59,7 +59,8 @@ void coherent_part::call_for_attention(std::uint32_t rank) {
 
 void coherent_part::note_sent(std::uint32_t home, message_kind what) {
     using enum message_kind;
-    if (what == write_back || what == gone || what == all_gone) unconfirmed_.insert(home);
+    const bool brings_data = what == write_back || what == flushed;
+    if (brings_data || what == gone || what == all_gone) unconfirmed_.insert(home);
     if (what == get_shared || what == get_modified) asked_homes_.insert(home);
 }
 

@@ -263,6 +263,34 @@ SPMD_TEST(cached_calls, a_loop_over_own_elements_is_the_programs_line) {
     selion::deallocate(world, data);
 }
 
+/// Nobody waits for what rank 2 fetches beforehand, so its home has time to compute while the data
+/// that it has asked rank 1 for are on their way.
+SPMD_TEST(cached_calls, a_flush_waits_for_what_has_been_asked_for) {
+    if (world.size() < 3) return;
+    const numbers data(world, {world.size() * in_block}, selion::runs{in_block}, always);
+    const auto bell = selion::allocate<selion::signal>(world, 1);
+    if (world.rank() == 1) data(0) = 42;
+    world.barrier();
+    if (world.rank() == 2) {
+        data.prefetch({{0}, {1}});
+        selion::notify(bell.on(0), selion::signal_set(1));
+    } else if (world.rank() == 0) {
+        selion::wait_until(bell, 1);
+        for (int look = 0; look < 20; ++look) selion::progress();
+        selion::notify(bell.on(1), selion::signal_set(1));
+        compute(world, 20);
+    } else if (world.rank() == 1) {
+        selion::wait_until(bell.on(1), 1);
+        data.space().flush();
+        test.equal(selion::get(data.memory().address_of({0})), std::uint64_t{42});
+    }
+    world.barrier();
+    if (world.rank() == 0) test.equal(data.memory().local()[0], std::uint64_t{42});
+    world.barrier();
+    selion::deallocate(world, bell);
+    selion::deallocate(world, data);
+}
+
 SPMD_TEST(cached_calls, sizes_that_are_no_numbers_are_refused) {
     const auto code_of = [](const auto& make) {
         try {
