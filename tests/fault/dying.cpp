@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <selion/selion.hpp>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -25,6 +26,13 @@ int overflow(int depth) {
     frame[0] = static_cast<char>(depth);
     if (goes_on) return overflow(depth + 1) + frame[0];
     return frame[0];
+}
+
+/// Reaches beyond a stack of 2 MiB with its first access.
+void use_large_frame() {
+    std::array<char, 5 << 19> frame;
+    volatile char* const low = frame.data();
+    for (int i = 0; i < 4096; ++i) low[i] = 'A';
 }
 
 int* volatile no_memory = nullptr;
@@ -48,6 +56,7 @@ void die(std::string_view how) {
     if (how == "exit7") std::exit(7);
     if (how == "_exit3") _exit(3);
     if (how == "overflow") overflow(0);
+    if (how == "large_frame") use_large_frame();
     if (how == "corrupt") overrun_heap();
 }
 

@@ -104,6 +104,16 @@ def test_what_sets_the_size_of_a_stack_is_told(machine: str, stack: str):
 
 
 @pytest.mark.skipif(is_sanitized, reason="the sanitizer reports fatal signals itself")
+@pytest.mark.parametrize("machine", ["threads:3@1", "sim:crossbar,ranks=3"])
+def test_a_large_array_reaches_no_other_ranks_stack(machine: str):
+    outcome = run("dying", "large_frame", "1", machine=machine, SELION_STACK="2M")
+    assert outcome.status in {-11, 139}
+    [sentence] = outcome.sentences()
+    assert sentence.startswith("rank 1 of 3 ")
+    assert "its stack of 2 MiB has ended" in sentence
+
+
+@pytest.mark.skipif(is_sanitized, reason="the sanitizer reports fatal signals itself")
 @pytest.mark.parametrize("machine", ["threads:3", "threads:8@2", "processes:3"])
 def test_a_death_within_the_allocator_is_told(machine: str):
     """It has its lock, and can give no memory for a sentence."""

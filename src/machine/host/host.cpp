@@ -92,6 +92,12 @@ std::uint64_t easy_address_bytes() {
     return least;
 }
 
+std::uint64_t stack_guard_bytes() {
+    constexpr std::uint64_t where_addresses_are_few = std::uint64_t{256} << 10;
+    static const bool are_few = easy_address_bytes() != UINT64_MAX;
+    return are_few ? where_addresses_are_few : largest_frame_bytes;
+}
+
 std::int64_t host_time_ns() {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);

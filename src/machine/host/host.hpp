@@ -15,6 +15,13 @@ std::uint64_t memory_limit_bytes();
 /// no such limit, as many as there are.
 std::uint64_t easy_address_bytes();
 
+/// Assumed of the local variables of one function, which compilers do not probe page by page: so
+/// far beyond the end of a stack a fault counts as the stack's.
+inline constexpr std::uint64_t largest_frame_bytes = std::uint64_t{64} << 20;
+/// Bytes that nobody may touch below a stack which others lie behind, so that a large frame is a
+/// fault and not another's variables. Addresses alone; less where there are few of those.
+std::uint64_t stack_guard_bytes();
+
 std::uint64_t page_bytes();
 
 /// Nanoseconds of the host's steady clock.

@@ -12,17 +12,15 @@
 #include "selion/error.hpp"
 
 namespace selion::machine::node {
-
 boost::context::stack_context fiber_stack::allocate() {
     const std::size_t page = page_bytes();
     const std::size_t usable = (bytes_ + page - 1) / page * page;
-    // Compilers that do not probe a stack page by page reach far below it with one large frame.
-    constexpr std::size_t guard_bytes = std::size_t{256} << 10;
-    const std::size_t guard = std::max(guard_bytes, page);
+    const std::size_t guard = std::max<std::size_t>(stack_guard_bytes(), page);
     const std::size_t total = usable + guard;
-    void* low = mmap(nullptr, total, PROT_READ | PROT_WRITE,
+    void* low = mmap(nullptr, total, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (low == MAP_FAILED || mprotect(low, guard, PROT_NONE) != 0) {
+    if (low == MAP_FAILED ||
+        mprotect(static_cast<std::byte*>(low) + guard, usable, PROT_READ | PROT_WRITE) != 0) {
         throw error(status::out_of_memory,
                     fmt::format("cannot map a fiber's stack of {}; set SELION_STACK to a smaller "
                                 "size, use fewer ranks, or raise `sysctl vm.max_map_count`",

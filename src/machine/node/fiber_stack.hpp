@@ -6,8 +6,8 @@
 
 namespace selion::machine::node {
 
-/// Stack allocator for fibers: pages appear when touched; below the stack lies a page that nobody
-/// may touch, so an overflow is a fault at a known place.
+/// Stack allocator for fibers: pages appear when touched; below the stack lies memory that
+/// nobody may touch, so an overflow is a fault at a known place.
 class fiber_stack {
 public:
     explicit fiber_stack(std::size_t bytes) : bytes_(bytes) {}

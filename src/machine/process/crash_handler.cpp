@@ -41,9 +41,8 @@ bool is_beyond_stack([[maybe_unused]] std::uint64_t address,
 #else
     const std::uint64_t pointer = 0;
 #endif
-    constexpr std::uint64_t below = 4096;                 // a red zone, a push, a probe
-    constexpr std::uint64_t largest_frame = 64ull << 20;  // assumed: frames of arrays
-    return pointer != 0 && address + below - pointer < largest_frame + below;
+    constexpr std::uint64_t below = 4096;  // a red zone, a push, a probe
+    return pointer != 0 && address + below - pointer < largest_frame_bytes + below;
 }
 
 /// x86 tells no address where it is none that a program can have.

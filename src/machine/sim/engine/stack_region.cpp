@@ -27,7 +27,9 @@ std::uint32_t most_guards() {
 
 stack_region::stack_region(std::uint32_t ranks, std::size_t stack_bytes) : ranks_(ranks) {
     const std::size_t page = page_bytes();
-    stride_ = (stack_bytes + page - 1) / page * page + page;
+    // Of many ranks page tables count as well.
+    guard_ = ranks > many_ranks ? page : std::max<std::size_t>(stack_guard_bytes(), page);
+    stride_ = (stack_bytes + page - 1) / page * page + guard_;
     const bool is_possible = stride_ > stack_bytes && stride_ <= SIZE_MAX / ranks;
     void* const start = !is_possible
                             ? MAP_FAILED
@@ -43,7 +45,7 @@ stack_region::stack_region(std::uint32_t ranks, std::size_t stack_bytes) : ranks
     // Large pages would give every rank two megabytes.
     madvise(start_, stride_ * ranks, MADV_NOHUGEPAGE);
     const std::uint32_t wanted = std::min(ranks, most_guards());
-    while (guarded_ < wanted && mprotect(start_ + guarded_ * stride_, page, PROT_NONE) == 0) {
+    while (guarded_ < wanted && mprotect(start_ + guarded_ * stride_, guard_, PROT_NONE) == 0) {
         ++guarded_;
     }
 }
@@ -53,7 +55,7 @@ stack_region::~stack_region() {
     munmap(start_, stride_ * ranks_);
 }
 
-std::size_t stack_region::stack_bytes() const { return stride_ - page_bytes(); }
+std::size_t stack_region::stack_bytes() const { return stride_ - guard_; }
 
 /// The lines next to its own stack and next to its neighbour's. A frame may leave out either.
 bool stack_region::is_overrun(std::uint32_t rank) const {
@@ -61,7 +63,7 @@ bool stack_region::is_overrun(std::uint32_t rank) const {
     constexpr std::size_t words = 8;
     const std::byte* const low = start_ + rank * stride_;
     const auto* const first = reinterpret_cast<const std::uint64_t*>(low);
-    const auto* const last = reinterpret_cast<const std::uint64_t*>(low + page_bytes()) - words;
+    const auto* const last = reinterpret_cast<const std::uint64_t*>(low + guard_) - words;
     std::uint64_t seen = 0;
     for (std::size_t i = 0; i < words; ++i) seen |= first[i] | last[i];
     return seen != 0;
@@ -71,8 +73,7 @@ std::span<std::byte> stack_region::stack(std::uint32_t rank) const {
     constexpr std::size_t line = 128;
     const std::size_t shift =
         ranks_ > many_ranks ? 0 : rank % 32 * line;  // beyond, pages count more
-    const std::size_t page = page_bytes();
-    return {start_ + rank * stride_ + page, stride_ - page - shift};
+    return {start_ + rank * stride_ + guard_, stride_ - guard_ - shift};
 }
 
 }  // namespace selion::machine::sim

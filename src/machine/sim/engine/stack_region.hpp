@@ -10,10 +10,10 @@ namespace selion::machine::sim {
 /// With more ranks than this, page tables and caches count more than room to grow.
 constexpr std::uint32_t many_ranks = 1024;
 
-/// Stacks of all ranks in one mapping. Pages appear when touched. Below a stack lies a page that
-/// nobody may touch; each such page splits the mapping, and the kernel limits mappings
-/// (vm.max_map_count), so only the first `guarded()` ranks have one. The others have a page that
-/// nobody writes to as long as their stack is long enough.
+/// Stacks of all ranks in one mapping. Pages appear when touched. Below a stack lies memory
+/// that nobody may touch, a page where ranks are many; each such guard splits the mapping, and the
+/// kernel limits mappings (vm.max_map_count), so only the first `guarded()` ranks have one. The
+/// others have a page that nobody writes to as long as their stack is long enough.
 class stack_region {
 public:
     /// @param stack_bytes of each rank, rounded up to whole pages.
@@ -34,6 +34,7 @@ public:
 
 private:
     std::byte* start_;
+    std::size_t guard_;
     std::size_t stride_;
     std::uint32_t ranks_;
     std::uint32_t guarded_ = 0;
