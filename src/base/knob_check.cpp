@@ -36,9 +36,9 @@ void expect_place(knob which, std::string_view legal) {
     if (text && switch_value(*text).value_or(false)) refuse_knob(which, *text, legal);
 }
 
-void expect_heap(knob which) {
+void expect_memory(knob which, std::uint64_t smallest) {
     const auto text = knob_text(which);
-    if (text && knob_bytes(which, smallest_heap) > largest_heap) {
+    if (text && knob_bytes(which, smallest) > largest_heap) {
         refuse_knob(which, *text, fmt::format("{} or less", bytes_text(largest_heap)));
     }
 }
@@ -49,9 +49,8 @@ void expect_legal(knob which) {
         case knob::cache_block: return expect_block(which);
         case knob::cache_trace: return expect_place(which, "a folder, or off");
         case knob::hang_action: return expect_word(which, {"report", "abort"});
-        case knob::heap: return expect_heap(which);
-        case knob::message_memory:
-            return static_cast<void>(knob_bytes(which, smallest_message_memory));
+        case knob::heap: return expect_memory(which, smallest_heap);
+        case knob::message_memory: return expect_memory(which, smallest_message_memory);
         case knob::rank_death: return expect_word(which, {"end", "report"});
         case knob::stack: return static_cast<void>(knob_bytes(which, smallest_stack));
         case knob::thread_level:

@@ -44,6 +44,7 @@ bad_values = {
     ("SELION_HEAP", "2T"): "1 TiB",
     ("SELION_HEAP", "1K"): "1 MiB or more",
     ("SELION_MESSAGE_MEMORY", "1K"): "64 KiB or more",
+    ("SELION_MESSAGE_MEMORY", "4194304T"): "1 TiB or less",
     ("SELION_HANG_TIMEOUT", "soon"): "0.5 or 60",
     ("SELION_HANG_TIMEOUT", "1e9999"): "0.5 or 60",
     ("SELION_HANG_ACTION", "explode"): "report, abort",
