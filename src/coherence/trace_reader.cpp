@@ -18,7 +18,9 @@ using trace_format::unfold_sign;
 
 trace_reader::trace_reader(const std::string& path) : path_(path), buffer_(1 << 16) {
     file_.rdbuf()->pubsetbuf(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
-    file_.open(path, std::ios::binary);
+    file_.open(path, std::ios::binary | std::ios::ate);
+    file_bytes_ = static_cast<std::uint64_t>(std::max<std::streamoff>(file_.tellg(), 0));
+    file_.seekg(0);
     if (!file_) {
         throw error(status::bad_argument,
                     fmt::format("the trace {} cannot be read: {}", path, std::strerror(errno)));
@@ -62,9 +64,44 @@ void trace_reader::read_array() {
     named_array array;
     array.offset = number();
     array.bytes = number();
-    array.name.resize(std::min<std::uint64_t>(number(), head_.bytes + 1024));
+    array.name.resize(std::min(number(), file_bytes_));  // what is cut off is not there
     file_.read(array.name.data(), static_cast<std::streamsize>(array.name.size()));
     if (file_) arrays_.push_back(array);
+}
+
+void trace_reader::refuse(const std::string& what) {
+    throw error(status::bad_argument,
+                fmt::format("{} {} near byte {}, which no trace of accesses has", path_, what,
+                            static_cast<std::int64_t>(file_.tellg())));
+}
+
+void trace_reader::read_totals() {
+    misses_ = number();
+    waited_ps_ = static_cast<std::int64_t>(number());
+    left_out_ = number();
+    if (!file_) return;
+    if (file_.peek() != std::ifstream::traits_type::eof()) refuse("goes on behind its totals");
+    is_whole_ = true;
+}
+
+/// @return false: the file ends before.
+bool trace_reader::read_access(record what) {
+    const std::uint64_t last_end = access_.address + access_.bytes;
+    access_.what = what;
+    access_.address = last_end + static_cast<std::uint64_t>(unfold_sign(number()));
+    access_.bytes = number();
+    if (access_.bytes > head_.bytes) {
+        refuse(
+            fmt::format("has an access of {} bytes to a space of {}", access_.bytes, head_.bytes));
+    }
+    return read_time();
+}
+
+bool trace_reader::read_time() {
+    // Sums of a damaged file may be any.
+    access_.at_ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(access_.at_ns) +
+                                              static_cast<std::uint64_t>(unfold_sign(number())));
+    return static_cast<bool>(file_);
 }
 
 bool trace_reader::advance() {
@@ -73,31 +110,13 @@ bool trace_reader::advance() {
         if (!file_) return false;
         switch (static_cast<record>(what)) {
             case record::array: read_array(); continue;
-            case record::totals:
-                misses_ = number();
-                waited_ps_ = static_cast<std::int64_t>(number());
-                left_out_ = number();
-                is_whole_ = static_cast<bool>(file_);
-                return false;
+            case record::totals: read_totals(); return false;
             case record::read:
-            case record::write: break;
+            case record::write: return read_access(static_cast<record>(what));
             case record::flush:
-            case record::invalidate:
-                access_.what = static_cast<record>(what);
-                access_.at_ns += unfold_sign(number());
-                return static_cast<bool>(file_);
-            default:
-                throw error(status::bad_argument,
-                            fmt::format("{} has a record of kind {} near byte {}, which no trace "
-                                        "of accesses has",
-                                        path_, what, static_cast<std::int64_t>(file_.tellg())));
+            case record::invalidate: access_.what = static_cast<record>(what); return read_time();
         }
-        const std::uint64_t last_end = access_.address + access_.bytes;
-        access_.what = static_cast<record>(what);
-        access_.address = last_end + static_cast<std::uint64_t>(unfold_sign(number()));
-        access_.bytes = number();
-        access_.at_ns += unfold_sign(number());
-        return static_cast<bool>(file_);
+        refuse(fmt::format("has a record of kind {}", what));
     }
 }
 

@@ -26,7 +26,8 @@ public:
     explicit trace_reader(const std::string& path);
 
     const trace_head& head() const { return head_; }
-    /// Goes on to the next access. @return false: there is none.
+    /// Goes on to the next access. @return false: there is none. @error selion::error: the file is
+    /// damaged. One that ends early is not; see `is_whole`.
     bool advance();
     const traced_access& access() const { return access_; }
 
@@ -40,10 +41,15 @@ public:
 private:
     std::uint64_t number();
     void read_array();
+    void read_totals();
+    bool read_access(trace_format::record what);
+    bool read_time();
+    [[noreturn]] void refuse(const std::string& what);
 
     std::string path_;
     std::vector<char> buffer_;
     std::ifstream file_;
+    std::uint64_t file_bytes_ = 0;
     trace_head head_;
     traced_access access_;
     std::vector<named_array> arrays_;

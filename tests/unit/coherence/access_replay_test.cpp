@@ -217,6 +217,43 @@ TEST_F(AccessReplay, WhatIsNoTraceIsRefused) {
     EXPECT_THAT(sentence({}), HasSubstr("there are no traces of accesses in"));
 }
 
+TEST_F(AccessReplay, WhatGoesOnBehindItsTotalsIsRefused) {
+    const auto sentence_with = [&](const std::string& records) -> std::string {
+        start_again(space_bytes);
+        finish();
+        traces_.clear();
+        const std::string path = folder_ + "/run-1-space-0-rank-1.trace";
+        std::ofstream(path, std::ios::app | std::ios::binary) << records;
+        try {
+            return replay_accesses(folder_, {}).at(0).is_whole ? "whole" : "cut";
+        } catch (const error& trouble) {
+            return trouble.what();
+        }
+    };
+    EXPECT_EQ(sentence_with(""), "whole");
+    EXPECT_THAT(sentence_with("more"), HasSubstr("goes on behind its totals near byte"));
+}
+
+/// What a file says of lengths is not believed further than it can be.
+TEST_F(AccessReplay, LengthsBeyondTheFileAreRefused) {
+    const std::string path = folder_ + "/run-1-space-0-rank-1.trace";
+    traces_.clear();
+    const auto outcome_with = [&](const std::string& record) -> std::string {
+        start_again(space_bytes);
+        traces_.clear();
+        std::ofstream(path, std::ios::app | std::ios::binary) << record;
+        try {
+            return replay_accesses(folder_, {}).at(0).is_whole ? "whole" : "cut";
+        } catch (const error& trouble) {
+            return trouble.what();
+        }
+    };
+    using namespace std::string_literals;
+    EXPECT_EQ(outcome_with("\2\0\x80\1\xff\xff\xff\xff\xff\x1fname"s), "cut") << "2^40 of name";
+    EXPECT_THAT(outcome_with("\0\0\xff\xff\xff\x7f\0"s),
+                HasSubstr("has an access of 268435455 bytes to a space of 256 near byte"));
+}
+
 TEST_F(AccessReplay, WhatAnEarlierRunHasLeftIsRemoved) {
     for (const char* name :
          {"run-1-space-0-rank-2.trace", "run-1-space-1-rank-0.trace", "run-12-space-0-rank-1.trace",
