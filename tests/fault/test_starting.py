@@ -120,6 +120,16 @@ def test_a_thread_that_cannot_be_made_is_told(machine: str):
     assert sentence.startswith("cannot make a thread for ranks")
 
 
+@pytest.mark.skipif(is_sanitized, reason="a sanitizer maps more than that")
+@pytest.mark.parametrize("machine", ["threads:2", "threads:8@2", "processes:2", "sim:crossbar"])
+def test_a_limit_of_writable_memory_is_kept_to(machine: str):
+    def allow_little() -> None:
+        resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))
+
+    outcome = run("starting", "plain", machine=machine, prepare=allow_little)
+    assert (outcome.status, outcome.err) == (0, "")
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_a_thread_that_waits_for_input_is_no_hindrance(machine: str):
     with Job("starting", "reader", machine=machine) as job:

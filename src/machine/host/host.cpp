@@ -84,7 +84,7 @@ std::uint64_t memory_limit_bytes() {
 
 std::uint64_t easy_address_bytes() {
     std::uint64_t least = UINT64_MAX;
-    for (const auto which : {RLIMIT_AS, RLIMIT_FSIZE}) {
+    for (const auto which : {RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE}) {
         rlimit limit{};
         const bool is_limited = getrlimit(which, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
         if (is_limited) least = std::min<std::uint64_t>(least, limit.rlim_cur / 2);

@@ -11,8 +11,8 @@ namespace selion::machine {
 /// that it is in if smaller.
 std::uint64_t memory_limit_bytes();
 /// Bytes of addresses that the memory of all ranks may take when nobody says how much: half of what
-/// `ulimit -v` and `ulimit -f` leave the process, whose code and other memory need some too; with
-/// no such limit, as many as there are.
+/// `ulimit -v`, `ulimit -d` and `ulimit -f` leave the process, whose code and other memory need
+/// some too; with no such limit, as many as there are.
 std::uint64_t easy_address_bytes();
 
 /// Assumed of the local variables of one function, which compilers do not probe page by page: so
