@@ -255,4 +255,7 @@ private:
     std::atomic<std::uint32_t> kept_messages_ = 0;  ///< left to the rank's own thread
 };
 
+/// Makes a rank that only hits look after its messages. @param view_offset of its view of a space.
+void call_rank(detail::rank_context& context, std::uint32_t rank, std::uint64_t view_offset);
+
 }  // namespace selion::coherence

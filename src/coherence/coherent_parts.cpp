@@ -6,6 +6,7 @@
 
 #include "onesided/message_state.hpp"
 #include "selion/detail/global_address.hpp"
+#include "selion/detail/word_access.hpp"
 
 namespace selion::coherence {
 namespace {
@@ -19,8 +20,22 @@ void check_uncached(detail::rank_context& caller, std::uint64_t bits, std::size_
 }
 
 void call_to_mail(detail::rank_context& caller, std::uint32_t rank) {
-    caller.messages->coherent->call_for_attention(rank);
+    caller.messages->coherent->call_for_attention(caller, rank);
 }
+
+class turn {
+public:
+    explicit turn(std::atomic_flag& taken) : taken_(taken) {
+        // acquire and release: what the last one did is done [mail.views]
+        while (taken_.test_and_set(std::memory_order_acquire)) detail::pause_processor();
+    }
+    ~turn() { taken_.clear(std::memory_order_release); }  // [mail.views]
+    turn(const turn&) = delete;
+    turn& operator=(const turn&) = delete;
+
+private:
+    std::atomic_flag& taken_;
+};
 
 void end_traces(detail::rank_context& context) { context.messages->coherent->finish_traces(); }
 
@@ -37,8 +52,21 @@ coherent_part& coherent_parts::make(detail::rank_context& context, const space_s
     parts_[shape.number] = std::make_unique<coherent_part>(context, shape);
     context.messages->check_uncached = check_uncached;
     context.messages->at_end = end_traces;
-    context.call_to_mail = call_to_mail;
+    {
+        const turn own(is_looked_at_);
+        views_.push_back(shape.view_offset);
+    }
+    // release: there are parts now, and this is among them [mail.call]
+    context.messages->call_to_mail.store(call_to_mail, std::memory_order_release);
     return *parts_[shape.number];
+}
+
+void coherent_parts::remove(std::uint64_t number) {
+    {
+        const turn own(is_looked_at_);
+        std::erase(views_, parts_[number]->shape().view_offset);
+    }
+    parts_[number].reset();
 }
 
 void coherent_parts::finish_traces() {
@@ -47,10 +75,9 @@ void coherent_parts::finish_traces() {
     }
 }
 
-void coherent_parts::call_for_attention(std::uint32_t rank) const {
-    for (const auto& part : parts_) {
-        if (part != nullptr) part->call_for_attention(rank);
-    }
+void coherent_parts::call_for_attention(detail::rank_context& caller, std::uint32_t rank) const {
+    const turn own(is_looked_at_);
+    for (const std::uint64_t view : views_) call_rank(caller, rank, view);
 }
 
 coherent_part* coherent_parts::find(std::uint64_t offset) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -19,9 +20,10 @@ public:
     std::uint64_t made() const { return made_; }
     /// @pre `shape.number` is `next_number()`.
     coherent_part& make(detail::rank_context& context, const space_shape& shape);
-    void remove(std::uint64_t number) { parts_[number].reset(); }
-    /// Makes a rank that only hits in some of them look after its messages.
-    void call_for_attention(std::uint32_t rank) const;
+    void remove(std::uint64_t number);
+    /// Makes a rank that only hits in some of them look after its messages. By any thread that
+    /// works for the rank, while its own makes and removes parts.
+    void call_for_attention(detail::rank_context& caller, std::uint32_t rank) const;
     /// Of those that have not been given back.
     void finish_traces();
     /// @return the part whose space has the byte; null: none has.
@@ -32,6 +34,8 @@ public:
 private:
     std::vector<std::unique_ptr<coherent_part>> parts_;
     std::uint64_t made_ = 0;
+    mutable std::atomic_flag is_looked_at_;  ///< `views_`, one at a time, for some stores
+    std::vector<std::uint64_t> views_;       ///< offsets of the parts' views, for all threads
 };
 
 /// Those of the rank, made when they are asked for.

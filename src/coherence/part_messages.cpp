@@ -39,8 +39,8 @@ private:
     bool before_;
 };
 
-/// Makes a rank that only hits look after its messages.
-/// @param view_offset of its view of the space
+}  // namespace
+
 void call_rank(rank_context& context, std::uint32_t rank, std::uint64_t view_offset) {
     const std::uint64_t place = detail::global_address(rank, view_offset);
     std::byte* const mapped = detail::mapped_address(context, place);
@@ -50,8 +50,6 @@ void call_rank(rank_context& context, std::uint32_t rank, std::uint64_t view_off
     std::atomic_ref(view.own_bytes).store(0, std::memory_order_release);
     std::atomic_ref(view.mask).store(0, std::memory_order_release);  // [view.attention]
 }
-
-}  // namespace
 
 void coherent_part::call_for_attention(std::uint32_t rank) {
     call_rank(context_, rank, shape_.view_offset);

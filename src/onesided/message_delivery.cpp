@@ -164,6 +164,12 @@ void receive_call(rank_context& context, const machine::incoming_message& messag
 
 }  // namespace
 
+void call_to_mail(rank_context& caller, std::uint32_t rank) {
+    // acquire: what it looks at has been made [mail.call]
+    const auto call = caller.messages->call_to_mail.load(std::memory_order_acquire);
+    if (call != nullptr) call(caller, rank);
+}
+
 void deliver(rank_context& context, const machine::incoming_message& message) {
     constexpr std::uint16_t replies = count_reply | value_reply | error_reply;
     try {

@@ -59,6 +59,9 @@ public:
     std::shared_ptr<void> kept_collectives;
     std::shared_ptr<coherence::coherent_parts> coherent;
     release_observers releases;
+    /// What a floor above does to have a rank look at its messages; null: nothing. It is read by
+    /// all threads that work for the rank.
+    std::atomic<void (*)(detail::rank_context& caller, std::uint32_t rank)> call_to_mail = nullptr;
     /// What a floor above does when the rank's function has ended and all have; null: nothing.
     void (*at_end)(detail::rank_context&) = nullptr;
     /// Ends the job where memory that is being kept coherent is accessed in another way; null:
@@ -77,6 +80,9 @@ private:
     std::atomic<detail::future_state*> returned_ = nullptr;  ///< by others
     std::atomic<detail::future_state*> made_from_afar_ = nullptr;
 };
+
+/// What a machine calls before it waits until a rank has taken messages.
+void call_to_mail(detail::rank_context& caller, std::uint32_t rank);
 
 /// What a machine calls for each message: see `machine::job`.
 void deliver(detail::rank_context& context, const machine::incoming_message& message);

@@ -144,6 +144,7 @@ struct job_parts {
 
 int run_rank(const rank_function& body, const job_parts& job, rank_context& context) {
     context.messages = &job.messages.add();
+    context.call_to_mail = onesided::call_to_mail;
     network_start network;
     if (context.deaths != nullptr) context.messages->end_notices = make_end_notices(context.ranks);
     // Not on the rank's stack: of many simulated ranks each has touched one page of that.

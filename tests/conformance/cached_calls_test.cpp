@@ -83,6 +83,32 @@ SPMD_TEST(cached_calls, messages_that_leave_late_call_as_well) {
     selion::deallocate(world, space);
 }
 
+selion::arrival do_nothing(const std::size_t&, selion::message_info) { return {}; }
+
+/// To rank 0, which has no room for so many.
+void send_more_than_fits() {
+    for (std::size_t i = 0; i < 5000; ++i) selion::send(0, do_nothing, i);
+}
+
+/// Rank 0 looks at its messages only when it is called; rank 1's own messages come behind those
+/// that its handler could not send.
+SPMD_TEST(cached_calls, what_a_handler_has_kept_calls_again) {
+    if (world.size() < 2) return;
+    const numbers data(world, {world.size() * in_block}, selion::runs{in_block}, always);
+    world.barrier();
+    static_cast<void>(std::uint64_t{data(in_block)});
+    world.barrier();
+    if (world.rank() == 0) {
+        while (data(in_block).get() == 0) {
+        }
+    } else if (world.rank() == 1) {
+        selion::rpc(1, [] { send_more_than_fits(); }).wait();
+        data(in_block) = 1;
+    }
+    world.barrier();
+    selion::deallocate(world, data);
+}
+
 /// What a handler finds of its rank.
 struct own_numbers {
     std::uintptr_t array;

@@ -329,7 +329,10 @@ bool mail_room::send_parked(std::deque<parked_message>& queue) {
         const parked_message& next = queue.front();
         const death_list* const deaths = next.sender->deaths;
         const bool is_vain = deaths != nullptr && deaths->is_dead(next.request.target);
-        if (!is_vain && !office_.try_send(*next.sender, *this, next.request)) break;
+        if (!is_vain && !office_.try_send(*next.sender, *this, next.request)) {
+            post_office::call_to_mail(*next.sender, next.request.target);
+            break;
+        }
         queue.pop_front();
         parked_count_.fetch_sub(1, std::memory_order_relaxed);
         has_sent = true;

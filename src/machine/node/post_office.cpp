@@ -349,11 +349,15 @@ void post_office::send_parked_first(detail::rank_context& context, const mail_ro
     }
 }
 
+/// A rank whose accesses are no calls would not look after its messages.
+void post_office::call_to_mail(detail::rank_context& context, std::uint32_t target) {
+    if (context.call_to_mail != nullptr) context.call_to_mail(context, target);
+}
+
 /// Not in a handler: serves others until there is room.
 void post_office::send_waiting(detail::rank_context& context, mail_room& own,
                                const message_request& request) {
     const send_scope scope(context, request.site);
-    if (context.call_to_mail != nullptr) context.call_to_mail(context, request.target);
     message_ring& ring = way_to(own, request.target).ring_for(request.is_reply);
     detail::shared_word& freed =
         (request.is_reply ? own.replies_under_way_ : own.requests_under_way_).freed();
@@ -367,6 +371,7 @@ void post_office::send_waiting(detail::rank_context& context, mail_room& own,
         if (is_dead(context, request.target)) throw_death_of(context, request.target, "send");
         const std::uint64_t consumed = detail::word_load(ring.consumed);
         if (try_send(context, own, request)) return;
+        call_to_mail(context, request.target);  // again, since others may have taken the room
         const std::int64_t deadline_ns = context.own.deadline_ns;  // of a collective that sends it
         context.clock->wait(context, {.word = ring.consumed,
                                       .at_least = consumed + 1,
@@ -396,7 +401,7 @@ void post_office::send(detail::rank_context& context, const message_request& req
     if (!request.is_reply && own.has_parked()) return own.park(context, request);
     while (!try_send(context, own, request)) {
         if (is_dead(context, request.target)) return context.deaths->drop();
-        if (context.call_to_mail != nullptr) context.call_to_mail(context, request.target);
+        call_to_mail(context, request.target);
         if (!request.is_reply || own.must_park_reply()) return own.park(context, request);
         if (!own.serve_replies_while_sending(context)) turn_watch(context).yield();
     }

@@ -73,6 +73,7 @@ private:
     };
     bool place_data(mail_room& own, const message_request& request, data_position& where);
     static bool is_late(detail::rank_context& context, std::int64_t deadline_ns);
+    static void call_to_mail(detail::rank_context& context, std::uint32_t target);
     [[noreturn]] static void throw_late(const detail::rank_context& context,
                                         const message_request& request);
     static void send_parked_first(detail::rank_context& context, const mail_room& own,
