@@ -31,23 +31,32 @@ stack_region::stack_region(std::uint32_t ranks, std::size_t stack_bytes) : ranks
     guard_ = ranks > many_ranks ? page : std::max<std::size_t>(stack_guard_bytes(), page);
     stride_ = (stack_bytes + page - 1) / page * page + guard_;
     const bool is_possible = stride_ > stack_bytes && stride_ <= SIZE_MAX / ranks;
-    void* const start = !is_possible
-                            ? MAP_FAILED
-                            : mmap(nullptr, stride_ * ranks, PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (start == MAP_FAILED) {
+    const std::uint32_t wanted = std::min(ranks, most_guards());
+    // What may be written counts, also before it is guarded: where guards are large, the stacks are
+    // opened instead.
+    const bool opens_stacks = ranks <= many_ranks && wanted == ranks;
+    void* const start =
+        !is_possible
+            ? MAP_FAILED
+            : mmap(nullptr, stride_ * ranks, opens_stacks ? PROT_NONE : PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    const auto guard = [&](std::byte* low) {
+        return opens_stacks ? mprotect(low + guard_, stride_ - guard_, PROT_READ | PROT_WRITE) == 0
+                            : mprotect(low, guard_, PROT_NONE) == 0;
+    };
+    start_ = static_cast<std::byte*>(start);
+    while (start != MAP_FAILED && guarded_ < wanted && guard(start_ + guarded_ * stride_)) {
+        ++guarded_;
+    }
+    if (start == MAP_FAILED || (opens_stacks && guarded_ < ranks)) {
+        if (start != MAP_FAILED) munmap(start, stride_ * ranks);
         throw error(status::out_of_memory,
                     fmt::format("cannot map {} stacks of {}; set SELION_STACK to a smaller size or "
                                 "use fewer ranks",
                                 ranks, base::bytes_text(stack_bytes)));
     }
-    start_ = static_cast<std::byte*>(start);
     // Large pages would give every rank two megabytes.
     madvise(start_, stride_ * ranks, MADV_NOHUGEPAGE);
-    const std::uint32_t wanted = std::min(ranks, most_guards());
-    while (guarded_ < wanted && mprotect(start_ + guarded_ * stride_, guard_, PROT_NONE) == 0) {
-        ++guarded_;
-    }
 }
 
 stack_region::~stack_region() {
