@@ -52,8 +52,8 @@ constexpr std::array<knob_entry, 27> table{{
     {knob::membarrier, "SELION_MEMBARRIER", "auto",
      "auto, off: let sleepers pay for ordering (membarrier); off: every signal has a full fence"},
     {knob::message_memory, "SELION_MESSAGE_MEMORY", "8M",
-     "bytes (K, M, G) for data of messages under way, of each thread that runs ranks; at least "
-     "64K"},
+     "bytes (K, M, G, T) for data of messages under way, of each thread that runs ranks; from 64K "
+     "to 1T"},
     {knob::meters, "SELION_METERS", "off",
      "file: write counters and timers of all ranks there as JSON lines; 1: record only"},
     {knob::prefix, "SELION_PREFIX", "off",
