@@ -12,12 +12,17 @@
 #include "selion/error.hpp"
 
 namespace selion::machine::node {
+namespace {
+
+std::size_t guard_bytes() { return std::max(stack_guard_bytes(), page_bytes()); }
+
+}  // namespace
+
 boost::context::stack_context fiber_stack::allocate() {
     const std::size_t page = page_bytes();
     const std::size_t usable = (bytes_ + page - 1) / page * page;
-    const std::size_t guard = std::max<std::size_t>(stack_guard_bytes(), page);
-    const std::size_t total = usable + guard;
-    void* low = mmap(nullptr, total, PROT_NONE,
+    const std::size_t guard = guard_bytes();
+    void* low = mmap(nullptr, guard + usable, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (low == MAP_FAILED ||
         mprotect(static_cast<std::byte*>(low) + guard, usable, PROT_READ | PROT_WRITE) != 0) {
@@ -27,15 +32,15 @@ boost::context::stack_context fiber_stack::allocate() {
                                 base::bytes_text(usable)));
     }
     boost::context::stack_context stack;
-    stack.size = total;
-    stack.sp = static_cast<std::byte*>(low) + total;
+    stack.size = usable;
+    stack.sp = static_cast<std::byte*>(low) + guard + usable;
     return stack;
 }
 
 void fiber_stack::deallocate(boost::context::stack_context& stack) noexcept {
     std::byte* const low = static_cast<std::byte*>(stack.sp) - stack.size;
     forget_frames(low, stack.size);
-    munmap(low, stack.size);
+    munmap(low - guard_bytes(), guard_bytes() + stack.size);
 }
 
 }  // namespace selion::machine::node
