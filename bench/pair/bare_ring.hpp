@@ -42,8 +42,8 @@ public:
     /// Calls the function of the next message, once that is there.
     template <between_looks Between>
     void receive() {
-        const ring_slot& slot = own_->slots[taken_ % ring_slots];
-        await<Between>(const_cast<std::uint64_t&>(slot.number), ++taken_);
+        ring_slot& slot = own_->slots[taken_ % ring_slots];
+        await<Between>(slot.number, ++taken_);
         const std::array<std::uint64_t, 4> arguments = slot.arguments;
         reinterpret_cast<ring_function>(slot.function + anchor())(*this, arguments);
     }

@@ -23,6 +23,7 @@ void call_to_mail(detail::rank_context& caller, std::uint32_t rank) {
     caller.messages->coherent->call_for_attention(caller, rank);
 }
 
+/// Who has it looks at the list of views, or changes it; the others wait for these few steps.
 class turn {
 public:
     explicit turn(std::atomic_flag& taken) : taken_(taken) {
