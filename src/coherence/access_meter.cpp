@@ -2,6 +2,7 @@
 #include "coherence/access_meter.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
 
 #include "selion/detail/global_address.hpp"
@@ -30,13 +31,18 @@ access_counts access_meter::of_array(std::uint64_t offset) const {
 }
 
 std::vector<access_line> access_meter::lines() const {
-    std::vector<access_line> all;
+    // A header's name lies in each object file that has included it.
+    std::map<std::tuple<std::string_view, std::uint32_t, std::uint32_t>, access_counts> by_name;
     for (const auto& [where, counts] : counts_) {
-        all.push_back({where.file, where.line,
-                       where.array == no_array ? std::string() : arrays_[where.array].name,
-                       counts});
+        by_name[{where.file, where.line, where.array}] += counts;
     }
-    std::ranges::sort(
+    std::vector<access_line> all;
+    for (const auto& [where, counts] : by_name) {
+        const auto& [file, line, array] = where;
+        all.push_back({std::string(file), line,
+                       array == no_array ? std::string() : arrays_[array].name, counts});
+    }
+    std::ranges::stable_sort(
         all, {}, [](const access_line& one) { return std::tie(one.file, one.line, one.array); });
     return all;
 }

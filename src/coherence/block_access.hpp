@@ -23,6 +23,8 @@ constexpr bool writes(access_kind what) {
 
 /// One access to bytes of one block, from its start until it is done.
 struct block_access {
+    static constexpr std::int64_t not_missed = -1;
+
     access_kind kind = access_kind::read;
     bool is_done = false;
     bool is_kept = false;     ///< by the part; else by the caller, who waits for it
@@ -34,8 +36,8 @@ struct block_access {
     void* argument = nullptr;
     counter* completion = nullptr;  ///< counts when it is done; null: none
     std::source_location site;
-    std::int64_t begun_ps = 0;  ///< of a miss that is counted
-    std::uint64_t behind = 0;   ///< of a guess: the block whose use has led to it; 0: no guess
+    std::int64_t begun_ps = not_missed;  ///< of a miss that is counted
+    std::uint64_t behind = 0;  ///< of a guess: the block whose use has led to it; 0: no guess
     block_access* next = nullptr;
 
     /// @param place of the first byte.

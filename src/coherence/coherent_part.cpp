@@ -339,7 +339,7 @@ void coherent_part::await_change_after(std::uint64_t seen, std::source_location 
     catch_up();
 }
 
-/// Its answer may be left to the rank's own stack, which the handler is in the way of.
+/// What the rank itself is about, an access that waits or a release, is not done meanwhile.
 void coherent_part::expect_no_completion(std::source_location site) const {
     SELION_EXPECT_AT(!onesided::in_completion(context_), site,
                      std::string("a completion handler must not wait for coherent memory: it may "
@@ -424,7 +424,8 @@ void coherent_part::finish(block_access& one) {
     if (meter_) {
         access_counts& counts = meter_->at(one.address & detail::offset_mask, one.site);
         const bool is_late = one.is_kept && static_cast<kept_access&>(one).is_late;
-        if (!is_late && one.kind != access_kind::touch)
+        const bool has_missed = one.begun_ps != block_access::not_missed;
+        if (has_missed && !is_late && one.kind != access_kind::touch)
             counts.waited_ps += context_.clock->stamp_ps() - one.begun_ps;
         if (one.is_useless) {
             ++counts.useless;

@@ -11,8 +11,10 @@
 namespace selion::coherence {
 namespace {
 
+/// Only the rank's own thread knows what it keeps: accesses of others are not looked at.
 void check_uncached(detail::rank_context& caller, std::uint64_t bits, std::size_t bytes,
                     detail::access_purpose purpose, std::source_location site) {
+    if (caller.is_foreign_thread) return;
     const coherent_parts& parts = *caller.messages->coherent;
     if (const coherent_part* const part = parts.find(bits & detail::offset_mask)) {
         part->expect_uncached(bits, bytes, purpose, site);

@@ -123,7 +123,8 @@ void copy_store::forget(entry& which, miss_cause why) {
         if (why == miss_cause::evicted && most_guesses_ > 1) --most_guesses_;
     }
     copy.lost_by = why;
-    if (!remembers_ || why != miss_cause::invalidated) return;
+    // What is asked for already is no miss by this.
+    if (!remembers_ || why != miss_cause::invalidated || copy.is_asked_for) return;
     copy.last_seen = std::make_unique<std::byte[]>(block_bytes_);
     std::memcpy(copy.last_seen.get(), copy.data, block_bytes_);
 }

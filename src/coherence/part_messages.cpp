@@ -162,8 +162,8 @@ void coherent_part::keep_message(std::uint32_t origin, const message_head& head,
         // release: it is handled [part.kept]
         left->part->kept_messages_.fetch_sub(1, std::memory_order_release);
     };
-    context_.messages->completions.add_to_own_stack(*detail::current_context,
-                                                    {.function = handle_it, .argument = kept});
+    context_.messages->completions.add_to_own_stack(
+        *detail::current_context, {.function = handle_it, .argument = kept, .is_brief = true});
 }
 
 /// No other thread calls this part any more, and nothing is left to it.

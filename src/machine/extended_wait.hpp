@@ -29,23 +29,28 @@ private:
     std::span<awaited_word> all_;
 };
 
-/// A wait that one more word ends as well.
+/// A wait that further words end as well.
 class extended_wait {
 public:
-    explicit extended_wait(const wait_request& request)
-        : words_(request.others.size() + 1), both_(request) {
+    explicit extended_wait(const wait_request& request, std::size_t further = 1)
+        : words_(request.others.size() + further), all_(request) {
         std::ranges::copy(request.others, words_.all().begin());
-        both_.others = words_.all();
+        all_.others = words_.all();
     }
     /// The request, until `more` has come, too.
     const wait_request& until_also(const awaited_word& more) {
         words_.all().back() = more;
-        return both_;
+        return all_;
+    }
+    /// Until one of both. @pre `further` is 2.
+    const wait_request& until_also(const awaited_word& one, const awaited_word& other) {
+        *(words_.all().end() - 2) = one;
+        return until_also(other);
     }
 
 private:
     awaited_words words_;
-    wait_request both_;
+    wait_request all_;
 };
 
 }  // namespace selion::machine

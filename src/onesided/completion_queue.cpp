@@ -26,7 +26,8 @@ public:
           // Those of the collective that waits: the handler is no part of it.
           deadline_ns_(std::exchange(context.own.deadline_ns, machine::no_deadline)),
           outer_deadline_ns_(context.own.outer_deadline_ns),
-          needs_(std::exchange(context.own.needs, nullptr)) {
+          needs_(std::exchange(context.own.needs, nullptr)),
+          was_in_one_(machine::look_at(context.call->in_completion)) {
         context.own.outer_deadline_ns = std::min(deadline_ns_, outer_deadline_ns_);
         machine::publish(context.call->in_completion, 1u);
     }
@@ -36,7 +37,7 @@ public:
         context_.own.deadline_ns = deadline_ns_;
         context_.own.plain_caller = plain_caller_;
         context_.own.counts_alone = counts_alone_;
-        machine::publish(context_.call->in_completion, 0u);
+        machine::publish(context_.call->in_completion, was_in_one_);
     }
     completion_scope(const completion_scope&) = delete;
     completion_scope& operator=(const completion_scope&) = delete;
@@ -48,6 +49,7 @@ private:
     std::int64_t deadline_ns_;
     std::int64_t outer_deadline_ns_;
     const needed_ranks* needs_;
+    std::uint32_t was_in_one_;
 };
 
 void free_list(ripe_completion* first) {
@@ -57,8 +59,9 @@ void free_list(ripe_completion* first) {
 }  // namespace
 
 completion_queue::~completion_queue() {
-    free_list(in_order_);
     free_list(added_.load(std::memory_order_relaxed));
+    while (!brief_.empty()) delete brief_.pop();
+    while (!in_order_.empty()) delete in_order_.pop();
 }
 
 void completion_queue::add(detail::rank_context& handler, const ripe_completion& what) {
@@ -87,18 +90,47 @@ void completion_queue::add_kept(detail::rank_context& handler, ripe_completion& 
     handler.waiter->end_early();
 }
 
+/// By the rank's own stack, as all that follows.
+void completion_queue::take_added() {
+    // acquire: what they hold [completion.added]
+    ripe_completion* last = added_.exchange(nullptr, std::memory_order_acquire);
+    ripe_completion* first = nullptr;
+    while (last != nullptr) {
+        ripe_completion* const before = std::exchange(last->next, first);
+        first = std::exchange(last, before);
+    }
+    while (first != nullptr) {
+        ripe_completion& one = *std::exchange(first, first->next);
+        (one.is_brief ? brief_ : in_order_).push(one);
+    }
+}
+
 /// @pre there is one.
 ripe_completion* completion_queue::take() {
-    if (in_order_ == nullptr) {
-        // acquire: what they hold [completion.added]
-        ripe_completion* last = added_.exchange(nullptr, std::memory_order_acquire);
-        while (last != nullptr) {
-            ripe_completion* const before = std::exchange(last->next, in_order_);
-            in_order_ = std::exchange(last, before);
-        }
-    }
+    if (brief_.empty() && in_order_.empty()) take_added();
     ++started_;
-    return std::exchange(in_order_, in_order_->next);
+    return brief_.empty() ? in_order_.pop() : brief_.pop();
+}
+
+/// Those that have come by now, in the wait of one that may wait.
+void completion_queue::run_brief(detail::rank_context& caller) {
+    if (!may_run_brief(caller)) return;
+    if (added_.load(std::memory_order_relaxed) != nullptr) take_added();
+    if (brief_.empty()) return;
+    const machine::pause_in_call in_its_own_name(*caller.call);
+    is_in_brief_ = true;
+    while (!brief_.empty()) {
+        ++started_;
+        run_one(caller, brief_.pop());
+    }
+    is_in_brief_ = false;
+}
+
+/// In the caller's next look, without a wait.
+bool completion_queue::has_one_to_run(const detail::rank_context& caller) const {
+    if (is_run_by(caller)) return caller.own.has_ripe;
+    if (!may_run_brief(caller)) return false;
+    return !brief_.empty() || added_.load(std::memory_order_relaxed) != nullptr;
 }
 
 /// Those that have come by now: others that follow must not keep the caller for ever.
@@ -125,7 +157,7 @@ bool completion_queue::await_within_calls(detail::rank_context& caller,
     while (true) {
         run(caller);
         // One that has come while others ran has not ended a wait.
-        const bool may_sleep = !caller.own.has_ripe || !is_run_by(caller);
+        const bool may_sleep = !has_one_to_run(caller);
         if (may_sleep ? caller.clock->wait(caller, request) : request.has_arrived()) return true;
         const bool has_deadline = request.deadline_ns != machine::no_deadline;
         if (has_deadline && caller.clock->now_ns() >= request.deadline_ns) return false;
@@ -134,10 +166,10 @@ bool completion_queue::await_within_calls(detail::rank_context& caller,
 
 bool completion_queue::await(detail::rank_context& caller, const machine::wait_request& request) {
     if (are_added_within_calls(caller)) return await_within_calls(caller, request);
-    const bool runs_them = is_run_by(caller);
+    if (is_run_by(caller)) return await_either(caller, request);
+    if (may_run_brief(caller)) return await_in_completion(caller, request);
     const bool moves = !caller.own.in_handler && caller.messages->above.move != nullptr;
-    if (!runs_them && !moves) return caller.clock->wait(caller, request);
-    return runs_them ? await_either(caller, request) : await_and_move(caller, request);
+    return moves ? await_and_move(caller, request) : caller.clock->wait(caller, request);
 }
 
 void completion_queue::move_above(detail::rank_context& caller) {
@@ -145,7 +177,23 @@ void completion_queue::move_above(detail::rank_context& caller) {
     if (!caller.own.in_handler && above.move != nullptr) above.move(above.argument);
 }
 
-/// What comes after the look at the count ends the wait.
+/// What comes after the looks at the counts ends the wait.
+bool completion_queue::await_in_completion(detail::rank_context& caller,
+                                           const machine::wait_request& request) {
+    machine::extended_wait any(request, 2);
+    auto& above = caller.messages->above;
+    while (true) {
+        const machine::awaited_word news{&above.news, detail::word_load(above.news) + 1};
+        const machine::awaited_word ripe{&ripe_, detail::word_load(ripe_) + 1};
+        run_brief(caller);
+        move_above(caller);
+        const bool is_early = caller.clock->wait(caller, any.until_also(news, ripe));
+        const bool has_arrived = request.has_arrived();
+        if (has_arrived || !is_early) return has_arrived;
+    }
+}
+
+/// As above, of a thread that runs none.
 bool completion_queue::await_and_move(detail::rank_context& caller,
                                       const machine::wait_request& request) {
     machine::extended_wait either(request);

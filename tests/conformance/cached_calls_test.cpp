@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Ranks that use coherent memory without calls, and what makes them look after their messages.
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <thread>
@@ -314,6 +315,60 @@ SPMD_TEST(cached_calls, a_flush_waits_for_what_has_been_asked_for) {
     if (world.rank() == 0) test.equal(data.memory().local()[0], std::uint64_t{42});
     world.barrier();
     selion::deallocate(world, bell);
+    selion::deallocate(world, data);
+}
+
+struct meeting {
+    selion::signal begun;  ///< at rank 1: the completion handler of rank 0 runs
+    selion::signal over;   ///< at rank 0: rank 1 has its block
+};
+
+/// Waits for rank 1, which waits for a block of rank 0's; meanwhile another thread serves for it.
+selion::arrival meet(const selion::global_ptr<meeting>& own, selion::message_info) {
+    return {.completion =
+                [](void* argument) {
+                    auto& here = *static_cast<meeting*>(argument);
+                    const selion::global_ptr<meeting> all = selion::to_global(&here);
+                    selion::notify(all.on(1).member(&meeting::begun), selion::signal_add(1));
+                    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                    selion::wait_until(all.member(&meeting::over), 1);
+                },
+            .argument = own.local(),
+            .may_wait = true};
+}
+
+/// The rank's own stack runs a completion handler, which waits for who waits for the rank's part of
+/// the space; a thread that has joined takes the message.
+SPMD_TEST(cached_calls, a_handler_that_waits_keeps_nobody_from_the_ranks_blocks) {
+    if (world.size() < 2) return;
+    if (world.thread_level() != selion::thread_level::multiple) {
+        return test.skip("the job's thread level is not multiple");
+    }
+    const numbers data(world, {world.size() * in_block}, selion::runs{in_block}, always);
+    for (std::uint32_t round = 0; round < test.rounds(20, 3); ++round) {
+        spmd::symmetric_array<meeting> all(world, 1);
+        data(world.rank() * in_block) = 1;
+        world.barrier();
+        if (world.rank() == 0) {
+            std::atomic<bool> is_over = false;
+            std::jthread other([&] {
+                const selion::rank_scope scope(world);
+                while (!is_over) selion::progress();
+            });
+            selion::wait_until(all.own().member(&meeting::over), 1);
+            is_over = true;
+        } else if (world.rank() == 1) {
+            selion::counter complete;
+            selion::send(0, meet, all.at(0), {}, {.completion = &complete});
+            selion::wait_until(all.own().member(&meeting::begun), 1);
+            data(0) = 2;
+            selion::notify(all.at(0).member(&meeting::over), selion::signal_add(1));
+            complete.wait(1);
+        }
+        world.barrier();
+        test.equal(data(0).get(), std::uint64_t{2});
+        world.barrier();
+    }
     selion::deallocate(world, data);
 }
 

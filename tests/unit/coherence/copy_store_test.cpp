@@ -214,6 +214,35 @@ TEST_F(copy_store_test, what_is_modified_is_known_whatever_becomes_of_it) {
     }
 }
 
+/// What is counted as useless is counted as a miss by an invalidation, too.
+TEST_F(copy_store_test, a_miss_is_useless_only_if_an_invalidation_has_caused_it) {
+    copy_store counted(host, block_bytes, 2, true, nullptr);
+    const std::vector<std::byte> data(block_bytes);
+    std::byte word[8] = {};
+    std::deque<block_access> accesses;
+    const auto ask_for = [&](access_kind kind) -> block_access& {
+        block_access& one = accesses.emplace_back();
+        one.kind = kind;
+        one.address = block(1);
+        one.bytes = sizeof word;
+        one.data = word;
+        counted.ask(counted.find_or_make(block(1)), one);
+        return one;
+    };
+    ask_for(access_kind::read);
+    counted.receive(1, {message_kind::grant_shared, block(1), data});
+    counted.receive(1, {message_kind::invalidate, block(1)});
+    EXPECT_EQ(counted.find(block(1))->second.lost_by, miss_cause::invalidated);
+    const block_access& again = ask_for(access_kind::read);
+    counted.receive(1, {message_kind::grant_shared, block(1), data});
+    EXPECT_TRUE(again.is_useless);
+    // The copy goes while the right to write it is asked for: that was a miss of another kind.
+    const block_access& raised = ask_for(access_kind::write);
+    counted.receive(1, {message_kind::invalidate, block(1)});
+    counted.receive(1, {message_kind::grant_modified, block(1), data});
+    EXPECT_FALSE(raised.is_useless);
+}
+
 TEST_F(copy_store_test, a_flush_costs_what_has_been_written) {
     copy_store few(host, block_bytes, SIZE_MAX, false, nullptr);
     copy_store many(host, block_bytes, SIZE_MAX, false, nullptr);
