@@ -8,11 +8,24 @@
 
 namespace selion::machine::node {
 
+/// Takes a line for stores that follow: what it takes to come passes while these are made ready.
+inline void prefetch_for_write(const void* line) {
+#if defined(__x86_64__)
+    // GCC's own has this instruction only where all processors of the target have it; others take
+    // it for none.
+    asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
+
 /// Two words in one store. @param to aligned to 16 bytes.
 inline void store_pair(void* to, std::uint64_t low, std::uint64_t high) {
     using pair [[gnu::vector_size(16), gnu::may_alias]] = std::uint64_t;
     *static_cast<pair*>(to) = pair{low, high};
 }
+
+struct message_way;
 
 /// A ring as its receiver sees it.
 struct ring_reader {
@@ -24,6 +37,7 @@ struct ring_reader {
     // Used by whoever serves. The next message again: its slot, and the number that it will have.
     message_slot* next = nullptr;
     std::uint64_t number = 0;
+    message_way* back = nullptr;  ///< where both use rows: the way to who sends here
 
     std::uint64_t ticket() const { return number - 1; }
 };

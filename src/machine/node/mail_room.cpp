@@ -40,6 +40,12 @@ mail_room::mail_room(post_office& office, std::uint32_t carrier,
         readers_[i].ring = &box_.rings()[i];
         find_next(readers_[i], false, 0);
     }
+    if (!office.uses_rows_) return;
+    // Carriers have a rank each, and a ring for each of the others.
+    for (std::uint32_t from = 0; from < ways_.size(); ++from) {
+        const std::size_t lane = office.carrier_of_rank_[from];
+        readers_[lane].back = readers_[readers_.size() / 2 + lane].back = &ways_[from];
+    }
 }
 
 /// Handlers may use what a rank makes when it begins.
@@ -68,7 +74,11 @@ bool mail_room::may_serve() {
 /// @param first the first of the readers that has a message.
 [[gnu::noinline]] bool mail_room::serve_found(detail::rank_context& server, ring_reader* first,
                                               ring_reader* end) {
-    const bool has_served = serve_rings(server, {first, end});
+    const bool has_served = may_serve();
+    if (has_served) {
+        serve_ring_inline(server, *first);
+        serve_rings(server, {first + 1, end});
+    }
     return (has_parked() && send_parked()) || has_served;
 }
 
@@ -220,7 +230,9 @@ void mail_room::leave(detail::rank_context& server, std::uint32_t bell_number) {
 
 /// @pre there is a message. Its slot is free for senders as soon as it has been copied; so a
 /// handler that waits for room may serve replies meanwhile.
-void mail_room::serve_ring(detail::rank_context& server, ring_reader& reader) {
+[[gnu::always_inline]] inline void mail_room::serve_ring_inline(detail::rank_context& server,
+                                                                ring_reader& reader) {
+    if (reader.back != nullptr) reader.back->expect_answer();
     int served = 0;
     do {
         const message_slot& slot = *reader.next;
@@ -244,6 +256,10 @@ void mail_room::serve_ring(detail::rank_context& server, ring_reader& reader) {
             give_back(server, reader, message);
     } while (++served < most_served && has_next(reader));
     if (office_.has_shares_) tell_consumed(server, reader);
+}
+
+[[gnu::noinline]] void mail_room::serve_ring(detail::rank_context& server, ring_reader& reader) {
+    serve_ring_inline(server, reader);
 }
 
 /// To senders that may have only a few messages under way.

@@ -8,6 +8,7 @@
 #include <deque>
 #include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "machine/machine.hpp"
@@ -28,9 +29,17 @@ struct message_way {
     const ring_reader* requests_back;
     const ring_reader* replies_back;
     std::uint64_t told = 0;  ///< what has been told there of `taken`: the sum
+    /// Used since the last message came from there; null: none. Two who answer each other use it
+    /// again.
+    message_ring* in_use = nullptr;
 
     row_counts taken() const { return {requests_back->row_head, replies_back->row_head}; }
     message_ring& ring_for(bool is_reply) const { return is_reply ? *replies : *requests; }
+    /// The slot of the answer, if there has been one: it lies with who waits for it.
+    void expect_answer() {
+        const message_ring* const ring = std::exchange(in_use, nullptr);
+        if (ring != nullptr) prefetch_for_write(&ring->row[ring->row_tail % row_slots]);
+    }
 };
 
 /// One carrier's mail: what has come for its ranks, and what they have under way.
@@ -79,6 +88,7 @@ private:
     bool serve_found(detail::rank_context& server, ring_reader* first, ring_reader* end);
     bool serve_as_one_of_several(detail::rank_context& server);
     void serve_ring(detail::rank_context& server, ring_reader& reader);
+    void serve_ring_inline(detail::rank_context& server, ring_reader& reader);
     void tell_consumed(detail::rank_context& server, const ring_reader& reader);
     static void step_past(detail::rank_context& server, ring_reader& reader, bool next_in_row);
     void learn_counts(std::uint32_t origin, const std::byte* told) const;

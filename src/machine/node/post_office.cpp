@@ -230,7 +230,8 @@ template <bool uses_row>
     mail_room& own = room_of(context);
     message_way& way = own.ways_[what.target - ranks_before_];
     drawn_ticket drawn;
-    message_slot* const next = next_slot(own, way.ring_for(what.is_reply), uses_row, drawn);
+    message_ring& ring = way.ring_for(what.is_reply);
+    message_slot* const next = next_slot(own, ring, uses_row, drawn);
     if (next == nullptr) [[unlikely]]
         return send_words_accounted(context, what, handler, first, second);
     message_slot& slot = *next;
@@ -238,6 +239,7 @@ template <bool uses_row>
     std::uint64_t about = second_word_of(what) | message_about::next_in_row_word(drawn.next_in_row);
     store_pair(slot.arguments, first, second);
     if constexpr (uses_row) {
+        way.in_use = &ring;
         const row_counts counts = way.taken();
         if (counts.sum() != way.told) {
             about |= message_about::tells_counts_word;
