@@ -200,10 +200,12 @@ constexpr model::variant variant{ordering::fences, model::fault::none};
 bool stands() {
     missing = gap::none;
     bool is_fine = true;
-    for (const model::search& how : {model::with_switches(3), model::at_random(500'000)}) {
+    for (const model::search& how :
+         {model::with_switches(3), model::at_random(model::tried_of(500'000))}) {
         is_fine &= model::is_sound<hand_over>("hand-over", variant, how);
     }
-    for (const model::search& how : {model::with_switches(1), model::at_random(500'000)}) {
+    for (const model::search& how :
+         {model::with_switches(1), model::at_random(model::tried_of(500'000))}) {
         is_fine &= model::is_sound<company>("company", variant, how);
         is_fine &= model::is_sound<polled>("polled", variant, how);
     }

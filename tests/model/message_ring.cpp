@@ -8,6 +8,8 @@
 #include <relacy/relacy.hpp>
 #include <string>
 
+#include "model/schedules.hpp"
+
 /// Checks src/machine/node/message_ring.hpp: every message arrives once, whole, and in the order of
 /// its sender, and no slot is written while it is read (a data race for the checker), also by a
 /// sender that uses the row. With any ordering or test taken away, a failure must be found.
@@ -269,7 +271,8 @@ bool stands(const std::string& name, unsigned switches, std::initializer_list<fa
         const std::string all = name + ", everything in place";
         return is_sound<Scenario>(all.c_str(), kind, switches, schedules);
     };
-    return is_sound_in(rl::sched_random, 500'000) && is_sound_in(rl::sched_bound, 0) &&
+    return is_sound_in(rl::sched_random, model::tried_of(500'000)) &&
+           is_sound_in(rl::sched_bound, 0) &&
            std::all_of(parts.begin(), parts.end(), [&](fault part) {
                return needs<Scenario>(part, (name + ", " + name_of(part)).c_str());
            });

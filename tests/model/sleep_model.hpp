@@ -10,6 +10,8 @@
 #include <iterator>
 #include <relacy/relacy.hpp>
 
+#include "model/schedules.hpp"
+
 /// The sleeping protocol's surroundings, made of the checker's atomics: words, doorbells, the
 /// kernel's futex and fences; and ways to spoil them, each of which must be found.
 namespace model {
@@ -344,7 +346,8 @@ template <class Scenario>
 bool stands(const char* name, std::initializer_list<search> searches, bed on = bed::futex) {
     bool is_fine = true;
     for (const ordering kind : {ordering::membarrier, ordering::fences}) {
-        for (const search& how : searches) {
+        for (search how : searches) {
+            how.schedules = tried_of(how.schedules);
             is_fine &= is_sound<Scenario>(name, {kind, fault::none, on}, how);
         }
     }

@@ -21,7 +21,8 @@ mistakes = {
 }
 
 
-@pytest.mark.parametrize("writer", [pytest.param(home, marks=pytest.mark.long), other])
+@pytest.mark.long
+@pytest.mark.parametrize("writer", [home, other])
 def test_the_protocol(tmp_path: Path, writer: int):
     expect_no_error(check("updates.m", tmp_path, writer=writer), least_states=100_000)
 
