@@ -37,8 +37,10 @@ struct message_way {
     message_ring& ring_for(bool is_reply) const { return is_reply ? *replies : *requests; }
     /// The slot of the answer, if there has been one: it lies with who waits for it.
     void expect_answer() {
-        const message_ring* const ring = std::exchange(in_use, nullptr);
-        if (ring != nullptr) prefetch_for_write(&ring->row[ring->row_tail % row_slots]);
+        message_ring* const ring = std::exchange(in_use, nullptr);
+        if (ring == nullptr) return;
+        const bool in_row = ring->next_in_row;
+        prefetch_for_write(&ring->slot(in_row, in_row ? ring->row_tail : ring->tail));
     }
 };
 

@@ -180,13 +180,14 @@ bool post_office::has_share(share& own, message_ring& ring) {
 
 void post_office::send_plain(detail::rank_context& context, std::uint32_t target,
                              std::uint64_t handler, const std::byte* arguments, std::size_t bytes) {
-    const mail_room& own = room_of(context);
-    const message_way& way = way_to(own, target);
+    mail_room& own = room_of(context);
+    message_way& way = way_to(own, target);
     message_ring& ring = *way.requests;
     drawn_ticket drawn;
     message_slot* const next = next_slot(own, ring, uses_rows_, drawn);
     if (next == nullptr) [[unlikely]]
         return send_accounted(context, target, handler, arguments, bytes);
+    if (uses_rows_) way.in_use = &ring;
     message_slot& slot = *next;
     slot.handler = handler;
     slot.about = {.origin = context.rank,
@@ -228,7 +229,7 @@ template <bool uses_row>
                                                             std::uint64_t first,
                                                             std::uint64_t second) {
     mail_room& own = room_of(context);
-    message_way& way = own.ways_[what.target - ranks_before_];
+    message_way& way = way_to(own, what.target);
     drawn_ticket drawn;
     message_ring& ring = way.ring_for(what.is_reply);
     message_slot* const next = next_slot(own, ring, uses_row, drawn);
@@ -269,7 +270,7 @@ template <bool uses_row>
 /// @return false when there is no room in the target's ring or for the data.
 bool post_office::try_send(detail::rank_context& context, mail_room& own,
                            const message_request& request) {
-    const message_way& way = way_to(own, request.target);
+    message_way& way = way_to(own, request.target);
     message_ring& ring = way.ring_for(request.is_reply);
     const bool has_own_share = has_shares_ && !request.is_reply;
     if (has_own_share && !has_share(share_of(context.rank, request.target), ring)) return false;
@@ -290,6 +291,7 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
         return false;
     }
     if (has_own_share) share_of(context.rank, request.target).note(drawn.ticket);
+    if (uses_rows_) way.in_use = &ring;
     message_slot& slot = ring.slot(drawn.in_row, drawn.ticket);
     slot.handler = request.handler;
     slot.about = {.origin = context.rank,

@@ -59,6 +59,9 @@ private:
     std::uint32_t carrier_of(std::uint32_t rank) const {
         return carrier_of_rank_[rank - ranks_before_];
     }
+    message_way& way_to(mail_room& own, std::uint32_t target) const {
+        return own.ways_[target - ranks_before_];
+    }
     const message_way& way_to(const mail_room& own, std::uint32_t target) const {
         return own.ways_[target - ranks_before_];
     }
