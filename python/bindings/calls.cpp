@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include <selion/detail/owed_value.hpp>
 #include <selion/detail/script_exception.hpp>
 #include <selion/future.hpp>
 #include <selion/message.hpp>
@@ -39,15 +40,16 @@ struct head {
     std::uint32_t kind;
 };
 
-/// An answer that has not come yet.
+/// An answer that has not come yet. A death of the rank that owes it ends it in an error.
 class promise : public under_way {
 public:
-    promise()
-        : state_(selion::detail::make_state(0, std::source_location::current())), done_(state_) {}
+    promise(std::uint64_t number, std::uint32_t target);
+    ~promise() override;
 
     bool is_over() const override { return done_.is_ready(); }
-    /// Once, by the rank that waits.
+    /// By the rank that waits. Does nothing if a death has ended it.
     void fulfil(kind what, nb::object answer) {
+        if (!selion::detail::settle_value(target_, state_)) return;
         what_ = what;
         answer_ = std::move(answer);
         selion::detail::fulfil(state_);
@@ -58,11 +60,16 @@ public:
 
 private:
     bool wait(std::optional<std::chrono::nanoseconds> time) override {
-        if (time) return done_.wait(*time);
-        done_.wait();
+        if (time && !done_.wait(*time)) return false;
+        if (!time) done_.wait();
+        if (state_.trouble) std::rethrow_exception(state_.trouble);
         return true;
     }
+    bool has_memory_of_others() const override { return false; }
 
+    std::pair<std::uint32_t, std::uint32_t> place_ = caller();
+    std::uint64_t number_;  ///< of the call
+    std::uint32_t target_;
     selion::detail::future_state& state_;
     selion::future<> done_;
     kind what_ = kind::returned;
@@ -78,7 +85,7 @@ struct parts {
 
 /// What one rank waits for. In a simulation a process has several ranks.
 struct mail {
-    std::map<std::uint64_t, promise*> waiting;  ///< each stays until it is fulfilled
+    std::map<std::uint64_t, promise*> waiting;
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, parts> begun;
 };
 
@@ -86,6 +93,20 @@ struct mail {
 std::map<std::pair<std::uint32_t, std::uint32_t>, mail>& all_mail() {
     static auto* const all = new std::map<std::pair<std::uint32_t, std::uint32_t>, mail>;
     return *all;  // outlives the interpreter
+}
+
+promise::promise(std::uint64_t number, std::uint32_t target)
+    : number_(number),
+      target_(target),
+      state_(selion::detail::make_state(0, std::source_location::current())),
+      done_(state_) {
+    all_mail()[place_].waiting.emplace(number, this);
+    selion::detail::expect_value(target, state_);
+}
+
+promise::~promise() {
+    const auto found = all_mail().find(place_);
+    if (found != all_mail().end()) found->second.waiting.erase(number_);
 }
 
 nb::object bytes_of(const std::byte* data, std::size_t bytes) {
@@ -167,27 +188,28 @@ selion::arrival receive(const head& came, selion::message_info about) {
     return {};
 }
 
+/// The rank of that number. Raises IndexError.
+std::uint32_t target_of(std::int64_t rank) {
+    expect_rank();
+    const std::uint32_t ranks = selion::detail::current_context->ranks;
+    if (rank >= 0 && rank < std::int64_t{ranks}) return static_cast<std::uint32_t>(rank);
+    raise_index("The rank is " + std::to_string(rank) + "; legal: 0 to " +
+                std::to_string(ranks - 1) + ".");
+}
+
 void send_message(std::int64_t rank, std::uint32_t kind, std::uint64_t number, std::uint64_t total,
                   nb::handle bytes) {
-    expect_rank();
-    if (rank < 0 || rank >= std::int64_t{selion::detail::current_context->ranks}) {
-        raise_index("The rank is " + std::to_string(rank) + "; legal: 0 to " +
-                    std::to_string(selion::detail::current_context->ranks - 1) + ".");
-    }
+    const std::uint32_t target = target_of(rank);
     note_place();
     const buffer data(bytes, buffer::use::read);
     const head going{number, total, kind};
     const nb::gil_scoped_release free;
-    selion::send(static_cast<std::uint32_t>(rank), &receive, going,
-                 std::span<const std::byte>(data.data(), data.bytes()));
+    selion::send(target, &receive, going, std::span<const std::byte>(data.data(), data.bytes()));
 }
 
-/// @param number of the call
-started make_promise(std::uint64_t number) {
-    expect_rank();
-    auto made = std::make_unique<promise>();
-    all_mail()[caller()].waiting.emplace(number, made.get());
-    return started(std::move(made));
+/// @param number of the call. @param rank that is to answer
+started make_promise(std::uint64_t number, std::int64_t rank) {
+    return started(std::make_unique<promise>(number, target_of(rank)));
 }
 
 /// Nobody waits for it any more.
@@ -221,7 +243,7 @@ void add_calls(nb::module_& module, documented<selion::world, selion::team>& wor
                nb::arg("total"), nb::arg("bytes"), "Sends bytes to selion.calls on another rank.");
     module.def("most_message_bytes", &selion::detail::most_message_bytes,
                "Bytes that one message may have.");
-    module.def("make_promise", &make_promise, nb::arg("number"),
+    module.def("make_promise", &make_promise, nb::arg("number"), nb::arg("rank"),
                "The answer to the call of that number, which is to be made.");
     module.def("cancel", &cancel, nb::arg("number"),
                "Nobody waits for that answer any more, whether it has come or not.");

@@ -27,7 +27,9 @@ std::exception_ptr under_way::trouble() const {
     return trouble_;
 }
 
-bool under_way::is_done_with() const { return is_own() && is_over() && !trouble(); }
+bool under_way::is_done_with() const {
+    return is_own() && is_over() && !(has_memory_of_others() && trouble());
+}
 
 bool under_way::is_own() const {
     return selion::detail::current_context->ranks != 0 && caller() == std::pair(job_, rank_);

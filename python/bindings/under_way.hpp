@@ -36,6 +36,8 @@ public:
     bool is_done_with() const;
 
 protected:
+    /// Whether others may still read or write its memory when it has ended in an error.
+    virtual bool has_memory_of_others() const { return true; }
     /// As `finish`, which calls it no more once it has thrown and it is over.
     virtual bool wait(std::optional<std::chrono::nanoseconds> time) = 0;
 

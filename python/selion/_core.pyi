@@ -919,7 +919,7 @@ def send_message(rank: int, kind: int, number: int, total: int, bytes: Buffer) -
 def most_message_bytes() -> int:
     """Bytes that one message may have."""
 
-def make_promise(number: int) -> Started:
+def make_promise(number: int, rank: int) -> Started:
     """The answer to the call of that number, which is to be made."""
 
 def cancel(number: int) -> None:

@@ -65,7 +65,8 @@ class Future(Generic[_Result]):
 
         Asked again, it is the same object.
 
-        @error TimeoutError when it is not there after `timeout` seconds; it goes on.
+        @error TimeoutError when it is not there after `timeout` seconds; it goes on. Where the job
+        outlives deaths, ConnectionError when the target has died before it has answered.
         """
         if not self._promise.wait(timeout):
             raise TimeoutError(f"The call has taken longer than {timeout} s; it goes on.")
@@ -124,7 +125,7 @@ def call(
     request = _request(own, rank, function, args, named)
     number = next(own.count)
     try:
-        future: Future[Any] = Future(_core.make_promise(number))
+        future: Future[Any] = Future(_core.make_promise(number, rank))
         _send_request(own, rank, _wanted, number, request)
     except BaseException:  # also of a handler of a signal, when the answer may have come
         _core.cancel(number)

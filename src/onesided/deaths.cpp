@@ -12,6 +12,7 @@
 #include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/counter.hpp"
+#include "selion/detail/owed_value.hpp"
 #include "selion/error.hpp"
 #include "selion/future.hpp"
 
@@ -157,3 +158,20 @@ std::vector<std::uint32_t> acknowledge_deaths(detail::rank_context& caller) {
 }
 
 }  // namespace selion::onesided
+
+namespace selion::detail {
+
+void expect_value(std::uint32_t rank, future_state& state) {
+    rank_context& context = *current_context;
+    if (context.deaths == nullptr) return;
+    context.deaths->expect(rank, {.result = &state});
+    // It may have died before, and what it owed has been settled.
+    if (context.deaths->is_dead(rank)) onesided::lose_answers(context, rank);
+}
+
+bool settle_value(std::uint32_t rank, future_state& state) {
+    const rank_context& context = *current_context;
+    return context.deaths == nullptr || context.deaths->settle(rank, {.result = &state});
+}
+
+}  // namespace selion::detail

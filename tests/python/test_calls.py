@@ -374,11 +374,14 @@ def test_calls_that_cannot_be_made_leave_nothing(job):
         from selion import _core
         made = []
         make = _core.make_promise
-        _core.make_promise = lambda number: made.append(make(number)) or made[-1]
-        for arguments in ((0, print, threading.Lock()), (7, print), (0, 3)):
+        _core.make_promise = lambda *about: made.append(make(*about)) or made[-1]
+        def fail(*_): raise MemoryError
+        for arguments in ((0, print, threading.Lock()), (7, print), (0, 3), (0, print)):
+            if arguments == (0, print):
+                _core.send_message = fail
             try:
                 world.call(*arguments)
-            except (TypeError, IndexError):
+            except (TypeError, IndexError, MemoryError):
                 pass
             else:
                 raise AssertionError

@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -39,6 +40,49 @@ selion.run(main)
 """
 
 
+# Rank 2 dies within the last of the calls: of those before it has answered one.
+_calls = """
+import os, signal
+import selion
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def main(world):
+    bell = world.signal()
+    world.barrier()
+    if world.rank != 0:
+        try:
+            bell.wait_until(99)  # until rank 2 dies
+        except ConnectionError:
+            pass
+    else:
+        early = world.call(2, abs, -3)
+        assert early.result() == 3
+        last = [world.call(2, die), world.call(2, abs, -4)]
+        world.call(2, abs, -5)  # which nobody looks at
+        for each in last * 2:
+            try:
+                each.result()
+            except ConnectionError as error:
+                print("told", error, flush=True)
+        assert all(each.is_ready for each in last) and early.result() == 3
+        try:
+            world.call(2, abs, -6)
+        except ConnectionError as error:
+            print("refused", error, flush=True)
+        def call_further(world):
+            return world.call(2, abs, -7).is_ready
+        print("ready", world.call(1, call_further, world).result(), flush=True)
+    assert world.dead_ranks() == [2]
+    with world.survivors() as living:
+        assert world.call(1 - world.rank, abs, -8).result() == 8
+        living.barrier()
+
+selion.run(main)
+"""
+
+
 def _expect_fabric() -> None:
     from selion import machine_kinds
 
@@ -49,11 +93,11 @@ def _expect_fabric() -> None:
         pytest.skip("there is no mpirun")
 
 
-def test_what_a_death_has_ended_raises_whenever_it_is_asked(tmp_path, for_mpirun):
-    _expect_fabric()
-    path = tmp_path / "program.py"
-    path.write_text(_program)
-    done = subprocess.run(
+def _run_fabric(folder: Path, text: str,
+                for_mpirun: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    path = folder / "program.py"
+    path.write_text(text)
+    return subprocess.run(
         ["mpirun", "-n", "3", sys.executable, str(path)],
         env=clean_environment(
             SELION_MACHINE="fabric",
@@ -65,5 +109,30 @@ def test_what_a_death_has_ended_raises_whenever_it_is_asked(tmp_path, for_mpirun
         text=True,
         timeout=2 * seconds,
     )
+
+
+def test_what_a_death_has_ended_raises_whenever_it_is_asked(tmp_path, for_mpirun):
+    _expect_fabric()
+    done = _run_fabric(tmp_path, _program, for_mpirun)
     told = sorted(line for line in done.stdout.splitlines() if line[:5] in ("told ", "livin"))
     assert told == ["living 2"] * 2 + ["told 0"] * 4 + ["told 1"] * 4, done.stdout + done.stderr
+
+
+def test_a_call_ends_with_the_death_of_its_target(tmp_path, for_mpirun):
+    _expect_fabric()
+    done = _run_fabric(tmp_path, _calls, for_mpirun)
+    lines = [line for line in done.stdout.splitlines() if line.split()[0] in
+             ("told", "refused", "ready")]
+    assert lines == ["told rpc: rank 2 of 3 is dead"] * 4 + [
+        "refused send: rank 2 of 3 is dead", "ready True"], done.stdout + done.stderr
+
+
+def test_a_death_on_one_host_ends_the_job_and_its_calls(job):
+    status, out, errors = job.run(
+        """
+        if world.rank == 0:
+            world.call(1, lambda: os.kill(os.getpid(), signal.SIGKILL)).result()
+        world.barrier()
+        """
+    )
+    assert (status != 0, out) == (True, "") and "signal 9" in errors
