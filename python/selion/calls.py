@@ -144,8 +144,14 @@ def send(
 
 # Number of a function, or 0; the function, where it is new to the target; arguments.
 _Request = tuple[int, bytes | None, bytes]
-# What is the same while it is itself; two other callables may be equal, and not do the same.
-_kept_types = (types.FunctionType, types.BuiltinFunctionType, type)
+
+
+def _is_kept(function: Any) -> bool:
+    """Whether it stays the same while it is itself. Two other callables may be equal, and not do
+    the same; methods of what is built in belong to an object that changes."""
+    if isinstance(function, types.BuiltinFunctionType):
+        return isinstance(function.__self__, (types.ModuleType, types.NoneType))
+    return isinstance(function, (types.FunctionType, type))
 
 
 def _request(
@@ -155,7 +161,7 @@ def _request(
     if not callable(function):
         raise TypeError(f"A rank is asked to call a function; this is {type(function).__name__}.")
     arguments = dumps((args, named))
-    is_kept = isinstance(function, _kept_types)
+    is_kept = _is_kept(function)
     with own.change:
         _, number = own.numbers.get(id(function), (None, 0)) if is_kept else (None, 0)
         if number and number in own.known.get(rank, ()):

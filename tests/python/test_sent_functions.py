@@ -93,3 +93,25 @@ def test_calls_do_not_overtake_the_function(job):
         """,
         "processes:1",
     )
+
+
+def test_methods_of_what_is_built_in_go_with_each_call(job):
+    """They belong to an object, which changes; functions of modules belong to none."""
+    job.expect_no_fault(
+        """
+        from selion import calls
+        import math
+        known = {}
+        get = known.get
+        assert world.call(0, get, "a").result() is None
+        known["a"] = 1
+        assert world.call(0, get, "a").result() == 1
+        assert world.call(0, dict.fromkeys, "a").result() == {"a": None}
+        assert not calls._own().numbers
+        for _ in range(2):
+            assert world.call(0, math.hypot, 3, 4).result() == 5
+            assert world.call(0, str.upper, "a").result() == "A"
+        assert len(calls._own().numbers) == 1
+        """,
+        "processes:1",
+    )
