@@ -2,6 +2,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -54,9 +55,10 @@ public:
         answer_ = std::move(answer);
         selion::detail::fulfil(state_);
     }
-    std::pair<std::uint32_t, nb::object> take() {
-        return {static_cast<std::uint32_t>(what_), std::exchange(answer_, nb::none())};
+    std::pair<std::uint32_t, nb::object> answer() const {
+        return {static_cast<std::uint32_t>(what_), answer_};
     }
+    void drop_answer() { answer_ = nb::none(); }
 
 private:
     bool wait(std::optional<std::chrono::nanoseconds> time) override {
@@ -79,7 +81,6 @@ private:
 /// What has come of a long message.
 struct parts {
     nb::object bytes;
-    std::uint64_t total = 0;
     std::uint64_t filled = 0;
 };
 
@@ -122,10 +123,7 @@ nb::object joined(mail& own, const head& came, const selion::message_info& about
     if (piece.size() >= came.total) return bytes_of(piece.data(), piece.size());
     const auto place = own.begun.try_emplace({about.origin, came.kind, came.number}).first;
     parts& all = place->second;
-    // One that its sender could not send to its end has begun anew.
-    if (all.total != came.total || piece.size() > came.total - all.filled) {
-        all = {bytes_of(nullptr, came.total), came.total, 0};
-    }
+    if (!all.bytes.is_valid()) all.bytes = bytes_of(nullptr, came.total);
     std::memcpy(PyBytes_AS_STRING(all.bytes.ptr()) + all.filled, piece.data(), piece.size());
     all.filled += piece.size();
     if (all.filled < came.total) return {};
@@ -143,14 +141,28 @@ const nb::object& taker() {
     return *own;
 }
 
+/// Handlers of signals that raise meanwhile only make it take longer.
+/// @return whether the job is to end
+bool give_up(const head& came, std::uint32_t origin, const nb::object& message,
+             const nb::python_error& trouble, const calling_apart& apart) {
+    constexpr int most_interruptions = 100;
+    for (int i = 0;; ++i) {
+        try {
+            return nb::cast<bool>(
+                of_calls("give_up")(came.kind, origin, came.number, message, trouble.value()));
+        } catch (const nb::python_error& again) {
+            if (i == most_interruptions) throw;
+            apart.keep(again);
+        }
+    }
+}
+
 void take_call(const head& came, std::uint32_t origin, const nb::object& message) {
     const calling_apart apart;
     try {
         taker()(came.kind, origin, came.number, message);
-    } catch (nb::python_error& trouble) {
-        if (static_cast<kind>(came.kind) != kind::wanted) throw;
-        // Outside of the function: a handler of a signal has raised, say.
-        of_calls("give_up")(origin, came.number, trouble.value());
+    } catch (const nb::python_error& trouble) {
+        if (give_up(came, origin, message, trouble, apart)) throw;
         apart.keep(trouble);
     }
 }
@@ -197,14 +209,22 @@ std::uint32_t target_of(std::int64_t rank) {
                 std::to_string(ranks - 1) + ".");
 }
 
-void send_message(std::int64_t rank, std::uint32_t kind, std::uint64_t number, std::uint64_t total,
-                  nb::handle bytes) {
+/// Sends a message to its end: between its pieces no handler of a signal runs, whose exception
+/// would leave the target with a part of it.
+void send_message(std::int64_t rank, std::uint32_t kind, std::uint64_t number, nb::handle bytes) {
+    constexpr std::size_t most_piece_bytes = std::size_t{1} << 20;
     const std::uint32_t target = target_of(rank);
     note_place();
     const buffer data(bytes, buffer::use::read);
-    const head going{number, total, kind};
+    std::span<const std::byte> rest(data.data(), data.bytes());
+    const head going{number, rest.size(), kind};
     const nb::gil_scoped_release free;
-    selion::send(target, &receive, going, std::span<const std::byte>(data.data(), data.bytes()));
+    const std::size_t most = std::min(most_piece_bytes, selion::detail::most_message_bytes());
+    do {
+        const std::size_t piece = std::min(most, rest.size());
+        selion::send(target, &receive, going, rest.first(piece));
+        rest = rest.subspan(piece);
+    } while (!rest.empty());
 }
 
 /// @param number of the call. @param rank that is to answer
@@ -220,9 +240,11 @@ void cancel(std::uint64_t number) {
     if (awaited) awaited.mapped()->fulfil(kind::returned, nb::none());
 }
 
-std::pair<std::uint32_t, nb::object> take_answer(const started& which) {
-    return which.as<promise>().take();
+std::pair<std::uint32_t, nb::object> answer_of(const started& which) {
+    return which.as<promise>().answer();
 }
+
+void drop_answer(const started& which) { which.as<promise>().drop_answer(); }
 
 void forget_mail(std::uint32_t but) {
     std::erase_if(all_mail(), [but](const auto& each) { return each.first.first != but; });
@@ -240,15 +262,14 @@ bool progress(const selion::world& all) {
 
 void add_calls(nb::module_& module, documented<selion::world, selion::team>& world) {
     module.def("send_message", &send_message, nb::arg("rank"), nb::arg("kind"), nb::arg("number"),
-               nb::arg("total"), nb::arg("bytes"), "Sends bytes to selion.calls on another rank.");
-    module.def("most_message_bytes", &selion::detail::most_message_bytes,
-               "Bytes that one message may have.");
+               nb::arg("bytes"), "Sends bytes to selion.calls on another rank.");
     module.def("make_promise", &make_promise, nb::arg("number"), nb::arg("rank"),
                "The answer to the call of that number, which is to be made.");
     module.def("cancel", &cancel, nb::arg("number"),
                "Nobody waits for that answer any more, whether it has come or not.");
-    module.def("take_answer", &take_answer, nb::arg("promise"),
-               "Kind and bytes of an answer that has come; the bytes once.");
+    module.def("answer_of", &answer_of, nb::arg("promise"),
+               "Kind and bytes of an answer that has come.");
+    module.def("drop_answer", &drop_answer, nb::arg("promise"), "Nobody asks for it any more.");
     module.def("forget_mail", &forget_mail, nb::arg("but"), "All jobs are over, or all but one.");
     world.def("progress", &progress);
     const auto pass_on = [](const char* name) {

@@ -913,11 +913,8 @@ def as_array(object: Any, writes: bool = False) -> NDArray[Any] | None:
     @error BufferError where it is a device's, or must not be written.
     """
 
-def send_message(rank: int, kind: int, number: int, total: int, bytes: Buffer) -> None:
+def send_message(rank: int, kind: int, number: int, bytes: Buffer) -> None:
     """Sends bytes to `selion.calls` on another rank."""
-
-def most_message_bytes() -> int:
-    """Bytes that one message may have."""
 
 def make_promise(number: int, rank: int) -> Started:
     """The answer to the call of that number, which is to be made."""
@@ -925,8 +922,11 @@ def make_promise(number: int, rank: int) -> Started:
 def cancel(number: int) -> None:
     """Nobody waits for that answer any more, whether it has come or not."""
 
-def take_answer(promise: Started) -> tuple[int, bytes]:
-    """Kind and bytes of an answer that has come; the bytes once."""
+def answer_of(promise: Started) -> tuple[int, bytes]:
+    """Kind and bytes of an answer that has come."""
+
+def drop_answer(promise: Started) -> None:
+    """Nobody asks for it any more."""
 
 def forget_mail(but: int) -> None:
     """All jobs are over, or all but one."""

@@ -20,9 +20,9 @@ import pickle
 import threading
 import types
 from collections.abc import Callable
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, TypeVar
 
-from selion import _core, outcome, registry
+from selion import _core, interruption, outcome, registry
 from selion._core import Started, World
 from selion.pickling import dumps
 from selion.remote_exception import Raised
@@ -37,7 +37,6 @@ _wanted, _unwanted, _returned, _raised = range(4)
 _most_functions = 256
 _most_functions_of_others = _most_functions + 64
 _most_kept_bytes = 1 << 16  # of a function that is kept: with what it has captured
-_most_piece_bytes = 1 << 20
 
 
 class Future(Generic[_Result]):
@@ -47,7 +46,6 @@ class Future(Generic[_Result]):
         self._promise = promise
         self._reading = threading.RLock()  # several threads of a rank may ask
         self._kind = _returned
-        self._answer: bytes | None = None
         self._value: Any = None
         self._has_come = False
 
@@ -71,12 +69,11 @@ class Future(Generic[_Result]):
         if not self._promise.wait(timeout):
             raise TimeoutError(f"The call has taken longer than {timeout} s; it goes on.")
         with self._reading:
-            if not self._has_come:
-                self._kind, self._answer = _core.take_answer(self._promise)
+            if not self._has_come:  # also after a handler of a signal has raised anywhere here
+                self._kind, answer = _core.answer_of(self._promise)
+                self._value = pickle.loads(answer)
                 self._has_come = True
-            if self._answer is not None:
-                self._value = pickle.loads(self._answer)
-                self._answer = None
+                _core.drop_answer(self._promise)
         if self._kind == _raised:
             raise self._value
         result: _Result = self._value
@@ -91,7 +88,8 @@ class _Mail:
         self.numbers: dict[int, tuple[Any, int]] = {}  # of functions, by identity
         self.known: dict[int, dict[int, None]] = {}  # of those that each target has
         self.change = threading.RLock()  # of the two above
-        self.functions: dict[int, dict[int, Callable[..., Any]]] = {}  # from each origin
+        # From each origin; those that have not been loaded yet are bytes.
+        self.functions: dict[int, dict[int, Callable[..., Any] | bytes]] = {}
 
 
 _mail: dict[tuple[int, int], _Mail] = {}
@@ -173,7 +171,7 @@ def _request(
 
 
 def _send_request(own: _Mail, rank: int, kind: int, number: int, request: _Request) -> None:
-    _send(rank, kind, number, pickle.dumps(request))
+    _core.send_message(rank, kind, number, pickle.dumps(request))
     function, pickled, _ = request
     if function and pickled is not None:  # before, another call might have overtaken this one
         with own.change:
@@ -198,13 +196,6 @@ def _keep(known: dict[Any, Any], key: Any, value: Any, most: int) -> None:
     known[key] = value
 
 
-def _send(rank: int, kind: int, number: int, message: bytes) -> None:
-    piece = min(_most_piece_bytes, _core.most_message_bytes())
-    view = memoryview(message)
-    for start in range(0, len(message), piece):
-        _core.send_message(rank, kind, number, len(message), view[start : start + piece])
-
-
 def take(kind: int, origin: int, number: int, message: bytes) -> None:
     """A call has come. Called where handlers run."""
     own = _own()
@@ -213,10 +204,20 @@ def take(kind: int, origin: int, number: int, message: bytes) -> None:
         _run(own, kind, origin, number, message)
 
 
-def give_up(origin: int, number: int, exception: BaseException) -> None:
-    """A call has ended outside of its function. Of two answers the first one counts."""
-    told = RuntimeError(f"The call was interrupted there by {outcome.failure_of(exception)}.")
-    _send(origin, _raised, number, Raised.pickled(told))
+def give_up(kind: int, origin: int, number: int, message: bytes, exception: BaseException) -> bool:
+    """A call has ended outside of its function, or has been interrupted there: what has been raised
+    is this rank's own. Of two answers the first one counts.
+
+    May be called again where it is interrupted itself. Returns whether the job is to end instead.
+    """
+    is_lost = kind == _unwanted and not interruption.is_one(exception)
+    if isinstance(exception, _Ends) or is_lost:
+        return True
+    _note_function(_own(), origin, *pickle.loads(message)[:2])
+    if kind == _wanted:
+        told = RuntimeError(f"The call was interrupted there by {outcome.failure_of(exception)}.")
+        _core.send_message(origin, _raised, number, Raised.pickled(told))
+    return False
 
 
 def _run(own: _Mail, kind: int, origin: int, number: int, message: bytes) -> None:
@@ -227,13 +228,15 @@ def _run(own: _Mail, kind: int, origin: int, number: int, message: bytes) -> Non
             return
         answer = _returned, dumps(value)
     except BaseException as exception:
+        if interruption.is_one(exception):
+            raise
         if exception.__traceback__ is not None:  # what is told begins with the function
             exception.__traceback__ = exception.__traceback__.tb_next
         if kind == _unwanted:
             outcome.Printing().raised(registry.world(), exception)
             raise _Ends(outcome.failure_of(exception)) from None
         answer = _raised, Raised.pickled(_told(exception))
-    _send(origin, answer[0], number, answer[1])
+    _core.send_message(origin, answer[0], number, answer[1])
 
 
 def _told(exception: BaseException) -> Exception:
@@ -246,26 +249,32 @@ def _told(exception: BaseException) -> Exception:
 
 def _unpack(own: _Mail, origin: int, message: bytes) -> tuple[Callable[..., Any], Any, Any]:
     number, pickled, arguments = pickle.loads(message)
-    known = own.functions.setdefault(origin, {})
-    if pickled is None:
-        function = known[number]
-    else:
-        function = _loaded(pickled)
-        if number:
-            _keep(known, number, function, _most_functions_of_others)
+    _note_function(own, origin, number, pickled)
+    function = _function(own, origin, number, pickled)
     args, named = pickle.loads(arguments)
     return function, args, named
 
 
-def _loaded(pickled: bytes) -> Callable[..., Any]:
-    """A function; where it cannot be loaded here, one that says so whenever it is called."""
+def _note_function(own: _Mail, origin: int, number: int, pickled: bytes | None) -> None:
+    """The origin will call it by its number from now on, whatever becomes of this call."""
+    if number and pickled is not None:
+        known = own.functions.setdefault(origin, {})
+        _keep(known, number, pickled, _most_functions_of_others)
+
+
+def _function(own: _Mail, origin: int, number: int, pickled: bytes | None) -> Callable[..., Any]:
+    """@error RuntimeError where it cannot be loaded; the next call tries again."""
+    known = own.functions.get(origin, {})
+    found = known[number] if number else pickled
+    if not isinstance(found, bytes):
+        return found  # type: ignore[return-value]  # None means a number
     try:
-        function: Callable[..., Any] = pickle.loads(pickled)
-        return function
+        function: Callable[..., Any] = pickle.loads(found)
     except Exception as problem:
+        if interruption.is_one(problem):
+            raise
         text = f"The function cannot be loaded here: {type(problem).__name__}: {problem}"
-
-    def complain(*args: Any, **named: Any) -> NoReturn:
-        raise RuntimeError(text)
-
-    return complain
+        raise RuntimeError(text) from None
+    if number in known:
+        known[number] = function
+    return function

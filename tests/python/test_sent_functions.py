@@ -81,7 +81,7 @@ def test_calls_do_not_overtake_the_function(job):
         def double(x): return 2 * x
         sent, real = [], calls._core.send_message
         def nested(*arguments):
-            sent.append(len(arguments[4]))
+            sent.append(len(arguments[3]))
             if len(sent) == 1:
                 inner.append(world.call(0, double, 3))
             real(*arguments)
