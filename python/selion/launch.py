@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from selion import native, output, script_texts, spec
+from selion import native, open_files, output, script_texts, spec
 from selion.mistake import Mistake, listing
 from selion.outcome import Printing, failure_of
 
@@ -195,6 +195,7 @@ def _finish() -> None:
         if not is_rank and not thread.daemon:
             thread.join()
     atexit._run_exitfuncs()
+    open_files.write_out()
     _flush_at_end()
 
 
@@ -254,17 +255,22 @@ def _rank_main(
 
         try:
             _join_lines()
-            registry.enter(world)
-            outcome.returned(world, _called(function, world))
+            try:
+                registry.enter(world)
+                outcome.returned(world, _called(function, world))
+            except SystemExit as end:
+                outcome.left(world, end.code)
+                _end_early(end.code)
             if has_own_process and spec.parse(world.machine).kind != "fabric":
                 _finish()
             elif has_own_process:  # there the program goes on in all processes
                 _flush_at_end()
-        except SystemExit as end:
+        except SystemExit as end:  # of what runs at the end
             outcome.left(world, end.code)
             _end_early(end.code)
         except BaseException as raised:
             outcome.raised(world, raised)
+            open_files.write_out()
             with contextlib.suppress(OSError):  # which is what was raised, or hides it
                 _flush()
             return failure_of(raised)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import subprocess
 import sys
 from pathlib import Path
@@ -138,3 +140,41 @@ def main(world):
 selion.run(main)
 """, "processes:1")
     assert done.stdout.startswith("A rank cannot run the program again: name the machine of the")
+
+
+_leaves_open = """
+import bz2, gzip, io, tempfile
+class Plain(io.RawIOBase):
+    def __init__(self, name): self.name, self.words = name, []
+    def writable(self): return True
+    def write(self, data): self.words.append(bytes(data)); return len(data)
+    def close(self):
+        if not self.closed:
+            open(self.name, "wb").write(b"".join(self.words))
+        super().close()
+def leave(world):
+    def name(kind): return f"{kind}{world.rank}"
+    kept = [open(name("text"), "w"), open(name("both"), "w+"), gzip.open(name("gz"), "wt"),
+            io.TextIOWrapper(io.BufferedWriter(Plain(name("own")))), open(1, "w", closefd=False)]
+    for each in kept:
+        each.write("hello")
+    packed = bz2.open(name("bz2"), "wb")
+    packed.write(b"hello")
+    class Ring: pass
+    ring = Ring()
+    ring.self, ring.file = ring, open(name("ring"), "w")
+    ring.file.write("hello")
+    globals()["kept"] = kept, packed
+    {}
+selion.run(leave)
+"""
+
+
+@pytest.mark.parametrize("end", ["return", "sys.exit(0)", "sys.exit(3)", "raise ValueError"])
+def test_files_that_ranks_leave_open_are_written(tmp_path, end):
+    done = _run(tmp_path, _leaves_open.replace("    {}\n", f"    {end}\n"), "processes:1")
+    assert (done.returncode != 0) == (end in ("sys.exit(3)", "raise ValueError"))
+    assert done.stdout == "hello" and "Exception ignored" not in done.stderr
+    for kind in ("text0", "both0", "own0", "ring0"):
+        assert (tmp_path / kind).read_text() == "hello", kind
+    assert gzip.open(tmp_path / "gz0").read() == bz2.open(tmp_path / "bz20").read() == b"hello"
