@@ -445,3 +445,37 @@ def test_what_has_been_given_back_is_not_kept(job):
         """,
         "processes:1",
     )
+
+
+def test_futures_that_are_dropped_cost_the_same_however_many_there_are(job):
+    """Of these each would look at all before it: that takes minutes."""
+    job.expect_no_fault(
+        """
+        if world.rank == 0:
+            for i in range(150_000):
+                world.call(1, abs, i)
+            assert world.call(1, abs, -1).result() == 1
+        world.barrier()
+        """
+    )
+
+
+def test_what_futures_keep_that_are_dropped_is_let_go(job):
+    """When others have been started, as many as have been dropped."""
+    job.expect_no_fault(
+        """
+        import weakref
+        class Kept(np.ndarray): pass
+        part, many = world.allocate(4), []
+        for i in range(100):
+            values = np.ones(4).view(Kept)
+            many.append(weakref.ref(values))
+            part.start_put(values, 1 - world.rank)
+        del values
+        world.barrier()
+        for i in range(20):
+            part.start_put(np.ones(4), 1 - world.rank).wait()
+        assert [each() for each in many] == [None] * 100
+        world.barrier()
+        """
+    )
