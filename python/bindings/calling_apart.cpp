@@ -33,12 +33,16 @@ int raise_kept(void*) {
 }  // namespace
 
 calling_apart::calling_apart() : runs_handlers_(gettid() == getpid()) {
-    if (!runs_handlers_) return;
-    ++kept().depth;
-    if (PyErr_CheckSignals() != 0) keep(nb::python_error());
+    if (runs_handlers_) {
+        ++kept().depth;
+        if (PyErr_CheckSignals() != 0) keep(nb::python_error());
+    }
+    handled_ = nb::steal(PyErr_GetHandledException());
+    PyErr_SetHandledException(nullptr);
 }
 
 calling_apart::~calling_apart() {
+    PyErr_SetHandledException(handled_.ptr());
     if (!runs_handlers_) return;
     if (--kept().depth == 0 && kept().exception.is_valid()) Py_AddPendingCall(&raise_kept, nullptr);
 }

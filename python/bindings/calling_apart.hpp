@@ -6,7 +6,8 @@
 namespace bindings {
 
 /// While this lives Python runs a function that the program has not called here. What handlers of
-/// signals raise before it is the program's, and is raised behind the call that waits.
+/// signals raise before it is the program's, and is raised behind the call that waits. The function
+/// does not see the exception that the program handles where it waits.
 /// @pre the GIL is held at both ends.
 class calling_apart {
 public:
@@ -20,6 +21,7 @@ public:
 
 private:
     bool runs_handlers_;
+    nanobind::object handled_;  ///< by the program; null: nothing
 };
 
 }  // namespace bindings

@@ -157,14 +157,22 @@ bool give_up(const head& came, std::uint32_t origin, const nb::object& message,
     }
 }
 
-void take_call(const head& came, std::uint32_t origin, const nb::object& message) {
+/// @param taker of selion.calls
+void take_call(const nb::object& taker, const head& came, std::uint32_t origin,
+               const nb::object& message) {
     const calling_apart apart;
     try {
-        taker()(came.kind, origin, came.number, message);
+        taker(came.kind, origin, came.number, message);
     } catch (const nb::python_error& trouble) {
         if (give_up(came, origin, message, trouble, apart)) throw;
         apart.keep(trouble);
     }
+}
+
+/// As an exception of C++, which ends the job.
+[[noreturn]] void throw_in_words(const nb::python_error& trouble) {
+    throw selion::detail::script_exception(
+        nb::cast<std::string>(of_calls("words_of")(trouble.value())));
 }
 
 /// Answers are taken without a step of Python's, between which it runs handlers of signals: what
@@ -177,7 +185,7 @@ void deliver(const head& came, const selion::message_info& about) {
         if (!message.is_valid()) return;
         const auto what = static_cast<kind>(came.kind);
         if (what == kind::wanted || what == kind::unwanted) {
-            return take_call(came, about.origin, message);
+            return take_call(taker(), came, about.origin, message);
         }
         const auto found = own.waiting.find(came.number);
         if (found == own.waiting.end()) return;  // who asked has been interrupted
@@ -185,8 +193,7 @@ void deliver(const head& came, const selion::message_info& about) {
         own.waiting.erase(found);
         answered.fulfil(what, std::move(message));
     } catch (const nb::python_error& trouble) {
-        throw selion::detail::script_exception(
-            nb::cast<std::string>(of_calls("words_of")(trouble.value())));
+        throw_in_words(trouble);
     }
 }
 
@@ -198,6 +205,44 @@ selion::arrival receive(const head& came, selion::message_info about) {
         selion::detail::reply_with_exception(about.origin, 0);
     }
     return {};
+}
+
+/// While this lives the calling thread is in a handler.
+class as_handler {
+public:
+    as_handler()
+        : was_in_(std::exchange(own().in_handler, true)),
+          counted_alone_(std::exchange(own().counts_alone, false)),
+          plain_(std::exchange(own().plain_caller, &selion::detail::no_plain_caller)) {}
+    ~as_handler() {
+        own().in_handler = was_in_;
+        own().counts_alone = counted_alone_;
+        own().plain_caller = plain_;
+    }
+    as_handler(const as_handler&) = delete;
+    as_handler& operator=(const as_handler&) = delete;
+
+private:
+    static selion::detail::thread_state& own() { return selion::detail::current_context->own; }
+
+    bool was_in_;
+    bool counted_alone_;
+    const void* plain_;
+};
+
+void take_early_call(std::uint32_t kind, std::uint32_t origin, std::uint64_t number,
+                     const nb::object& message) {
+    try {
+        const as_handler here;
+        take_call(of_calls("run_early"), {number, 0, kind}, origin, message);
+    } catch (const nb::python_error& trouble) {
+        try {
+            throw_in_words(trouble);
+        } catch (...) {
+            const nb::gil_scoped_release free;
+            selion::detail::reply_with_exception(origin, 0);
+        }
+    }
 }
 
 /// The rank of that number. Raises IndexError.
@@ -263,6 +308,9 @@ bool progress(const selion::world& all) {
 void add_calls(nb::module_& module, documented<selion::world, selion::team>& world) {
     module.def("send_message", &send_message, nb::arg("rank"), nb::arg("kind"), nb::arg("number"),
                nb::arg("bytes"), "Sends bytes to selion.calls on another rank.");
+    module.def("take_early_call", &take_early_call, nb::arg("kind"), nb::arg("origin"),
+               nb::arg("number"), nb::arg("message"),
+               "Runs a call that came before the rank had begun, as those that come later.");
     module.def("make_promise", &make_promise, nb::arg("number"), nb::arg("rank"),
                "The answer to the call of that number, which is to be made.");
     module.def("cancel", &cancel, nb::arg("number"),

@@ -916,6 +916,9 @@ def as_array(object: Any, writes: bool = False) -> NDArray[Any] | None:
 def send_message(rank: int, kind: int, number: int, bytes: Buffer) -> None:
     """Sends bytes to `selion.calls` on another rank."""
 
+def take_early_call(kind: int, origin: int, number: int, message: bytes) -> None:
+    """Runs a call that came before the rank had begun, as those that come later."""
+
 def make_promise(number: int, rank: int) -> Started:
     """The answer to the call of that number, which is to be made."""
 

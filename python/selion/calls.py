@@ -198,10 +198,14 @@ def _keep(known: dict[Any, Any], key: Any, value: Any, most: int) -> None:
 
 def take(kind: int, origin: int, number: int, message: bytes) -> None:
     """A call has come. Called where handlers run."""
-    own = _own()
     # Before the rank's own function has begun there is nothing that a call could refer to.
-    if registry.has_begun(lambda: _run(own, kind, origin, number, message)):
-        _run(own, kind, origin, number, message)
+    if registry.has_begun(lambda: _core.take_early_call(kind, origin, number, message)):
+        _run(_own(), kind, origin, number, message)
+
+
+def run_early(kind: int, origin: int, number: int, message: bytes) -> None:
+    """The same of one that has come before the rank began, in its turn."""
+    _run(_own(), kind, origin, number, message)
 
 
 def give_up(kind: int, origin: int, number: int, message: bytes, exception: BaseException) -> bool:
@@ -223,7 +227,7 @@ def give_up(kind: int, origin: int, number: int, message: bytes, exception: Base
 def _run(own: _Mail, kind: int, origin: int, number: int, message: bytes) -> None:
     try:
         function, args, named = _unpack(own, origin, message)
-        value = function(*args, **named)
+        value = registry.context().run(function, *args, **named)
         if kind == _unwanted:
             return
         answer = _returned, dumps(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib
 import inspect
 import io
 import numbers
@@ -253,6 +254,8 @@ def _rank_main(
             threading.current_thread()._daemonic = False  # type: ignore[attr-defined]
         from selion import registry
 
+        # Where the first call comes there may be no room on the stack to import what it needs.
+        importlib.import_module("selion.calls")
         try:
             _join_lines()
             try:

@@ -7,6 +7,7 @@ an argument of `World.call` that is one becomes the target's own. So does the wo
 
 from __future__ import annotations
 
+import contextvars
 import os
 import threading
 from collections.abc import Callable
@@ -32,6 +33,7 @@ class _Rank:
         self.made: list[GlobalArray | Signal | None] = []  # None: it has been given back
         self.numbers: dict[int, int] = {}  # of these, by identity
         self.has_begun = False
+        self.context = contextvars.Context()
         self.when_there: list[Callable[[], None]] = []
         self.change = threading.Lock()  # of the two above
 
@@ -47,6 +49,7 @@ def enter(world: World) -> None:
     """The calling rank begins, with what has come for it before."""
     own = _own()
     own.world = world
+    own.context = contextvars.copy_context()
     while True:
         with own.change:
             if not own.when_there:
@@ -54,6 +57,12 @@ def enter(world: World) -> None:
                 return
             first = own.when_there.pop(0)
         first()  # more may come meanwhile
+
+
+def context() -> contextvars.Context:
+    """For a function that another rank has called: settings as they were when the calling rank
+    began, and not those of the call that it waits in."""
+    return _own().context.copy()
 
 
 def _job_of(own: _Rank) -> _Job:

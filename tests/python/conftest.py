@@ -299,10 +299,11 @@ class Job:
         self.variables: dict[str, str] = {}
         """Of the environment, beside SELION_MACHINE."""
 
-    def write(self, body: str, after: str = "", options: str = "") -> Path:
+    def write(self, body: str, after: str = "", options: str = "", before: str = "") -> Path:
         path = self._folder / "program.py"
         function = "def main(world):\n" + textwrap.indent(textwrap.dedent(body), "    ")
-        path.write_text(f"{_job_head}\n{function}\nselion.run(main{options})\n{after}\n")
+        run = f"selion.run(main{options})"
+        path.write_text(f"{_job_head}\n{before}\n{function}\n{run}\n{after}\n")
         return path
 
     def start(self, body: str, machine: str, **parts: str) -> subprocess.Popen[str]:
