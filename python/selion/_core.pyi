@@ -539,8 +539,9 @@ class World(Team):
     ) -> GlobalArray:
         """A zeroed global array; every rank calls this with the same shape and dtype.
 
-        Its memory is given back by `free`, or when the job ends: never by the garbage collector,
-        which runs at different times on different ranks.
+        On return all ranks have it, and calls may refer to it. Its memory is given back by `free`,
+        or when the job ends: never by the garbage collector, which runs at different times on
+        different ranks.
         """
     def spread(
         self,
@@ -555,7 +556,10 @@ class World(Team):
         MemoryError, on all ranks alike.
         """
     def signal(self, count: SupportsIndex = 1) -> Signal:
-        """Signals of value 0, `count` on each rank; every rank calls this with the same count."""
+        """Signals of value 0, `count` on each rank; every rank calls this with the same count.
+
+        On return all ranks have them, as of `allocate`.
+        """
     def quiet(self, rank: int | None = None) -> None:
         """Waits until this rank's puts and atomics are visible to all: all, or to one rank."""
     def fence(self) -> None:

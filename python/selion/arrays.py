@@ -52,12 +52,14 @@ def movable_dtype(dtype: Any) -> np.dtype[Any]:
 def allocate(world: World, shape: Any, dtype: Any) -> GlobalArray:
     """What `World.allocate` does."""
     made: GlobalArray = registry.note(GlobalArray(world, shape, dtype))
+    world.sync()  # from now on all ranks know it, and calls may refer to it
     return made
 
 
 def signal(world: World, count: Any) -> Signal:
     """What `World.signal` does."""
     made: Signal = registry.note(Signal(world, operator.index(count)))
+    world.sync()  # as of arrays
     return made
 
 

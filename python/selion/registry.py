@@ -129,8 +129,7 @@ def made(number: int, job: _Job) -> Any:
         return own[number]
     if number < len(own):
         raise ValueError(f"Rank {rank} has given array {number} back with free().")
-    raise ValueError(f"Rank {rank} has not made array {number} yet: let a barrier come before the "
-                     "call.")
+    raise ValueError(f"Rank {rank} has not made array {number} yet.")
 
 
 def reduced(value: Any) -> tuple[Any, ...]:

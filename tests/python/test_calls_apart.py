@@ -61,6 +61,28 @@ def test_a_first_call_that_comes_deep_in_a_stack(job):
     )
 
 
+def test_what_has_just_been_made_is_known_to_all(job):
+    """Also while one of them has not returned from making it."""
+    job.expect_no_fault(
+        """
+        from selion import registry
+        note = registry.note
+        def late(made):
+            for _ in range(300 if world.rank == 1 else 0):
+                world.progress()
+                time.sleep(0.001)
+            return note(made)
+        import time
+        registry.note = late
+        for make in (lambda: world.allocate(2), world.signal, lambda: world.spread(3)):
+            made = make()
+            if world.rank == 0:
+                assert world.call(1, lambda each: each is None, made).result() is False
+            world.barrier()
+        """
+    )
+
+
 # Rank 1 begins when some calls have come for it.
 _begins_late = """
 from selion import registry
