@@ -16,6 +16,7 @@ callables, and what is long when it is pickled, go with each call.
 from __future__ import annotations
 
 import itertools
+import operator
 import pickle
 import threading
 import types
@@ -119,7 +120,7 @@ def call(
     world: World, rank: int, function: Any, args: tuple[Any, ...], named: dict[str, Any]
 ) -> Future[Any]:
     """What `World.call` does."""
-    own = _own()
+    own, rank = _own(), operator.index(rank)
     request = _request(own, rank, function, args, named)
     number = next(own.count)
     try:
@@ -135,7 +136,7 @@ def send(
     world: World, rank: int, function: Any, args: tuple[Any, ...], named: dict[str, Any]
 ) -> None:
     """What `World.send` does."""
-    own = _own()
+    own, rank = _own(), operator.index(rank)
     request = _request(own, rank, function, args, named)
     _send_request(own, rank, _unwanted, next(own.count), request)
 

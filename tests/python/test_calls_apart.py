@@ -61,6 +61,34 @@ def test_a_first_call_that_comes_deep_in_a_stack(job):
     )
 
 
+def test_a_rank_is_named_as_any_index_is(job):
+    """Before the function is called."""
+    job.expect_no_fault(
+        """
+        class Two:
+            def __index__(self): return 0
+        os.calls = 0
+        def count():
+            os.calls += 1
+            return os.calls
+        for number, rank in enumerate((np.array(0), np.int8(0), False, Two()), 1):
+            assert world.call(rank, count).result() == number
+            world.send(rank, len, "")
+        for rank in (0.0, np.array(0.0), np.zeros(2, int), "0", None):
+            for call in (world.call, world.send):
+                try:
+                    call(rank, count)
+                except TypeError:
+                    pass
+                else:
+                    raise AssertionError(rank)
+        world.progress()
+        assert os.calls == 4
+        """,
+        "processes:1",
+    )
+
+
 def test_what_has_just_been_made_is_known_to_all(job):
     """Also while one of them has not returned from making it."""
     job.expect_no_fault(
