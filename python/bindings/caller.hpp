@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <selion/detail/rank_context.hpp>
+#include <selion/detail/rank_death.hpp>
 #include <selion/global_ptr.hpp>
 #include <selion/team.hpp>
 
@@ -109,6 +110,21 @@ decltype(auto) without_gil(std::initializer_list<nanobind::handle> memory, const
         return call();
     } catch (...) {
         for (const nanobind::handle each : memory) each.inc_ref();
+        throw;
+    }
+}
+
+/// Carries out an access to the memory of other ranks. Where one dies meanwhile, the network may
+/// read and write on this side even after the access has ended in an error: that memory stays for
+/// ever then.
+/// @param memory object whose memory that is
+template <class Call>
+void keeping(nanobind::handle memory, const Call& call) {
+    const std::uint32_t deaths = selion::detail::count_of_deaths();
+    try {
+        call();
+    } catch (...) {
+        if (selion::detail::count_of_deaths() != deaths) memory.inc_ref();
         throw;
     }
 }

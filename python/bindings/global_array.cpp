@@ -34,8 +34,10 @@ nb::object checked(const char* check, nb::handle given) {
 }
 
 void read_apart(const element_memory& target, bytes_ptr source) {
-    const yield_unless_quick free(source, target.bytes);
-    selion::get(std::span(target.data, target.bytes), source);
+    keeping(target.keeps, [&] {
+        const yield_unless_quick free(source, target.bytes);
+        selion::get(std::span(target.data, target.bytes), source);
+    });
 }
 
 }  // namespace
@@ -102,8 +104,10 @@ void global_array::put(nb::handle values, std::int64_t rank, std::int64_t offset
     const bytes_ptr target = place(rank, offset, source.bytes);
     if (source.overlaps(target)) [[unlikely]]
         source = source.copy();
-    const yield_unless_quick free(target, source.bytes);
-    selion::put(target, std::span<const std::byte>(source.data, source.bytes));
+    keeping(source.keeps, [&] {
+        const yield_unless_quick free(target, source.bytes);
+        selion::put(target, std::span<const std::byte>(source.data, source.bytes));
+    });
 }
 
 bool global_array::put_number(PyObject* number, std::int64_t rank, std::int64_t offset) const {

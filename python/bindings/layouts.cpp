@@ -193,8 +193,10 @@ void move_part(const any_layout& how, const global_array& parts, nb::handle memo
     std::byte* const start = numpy_fields::of(memory).data;
     const bytes_ptr base = parts.place(0, 0, 0);
     const place_of_start place;
-    const nb::gil_scoped_release free;
-    how.move(base, start, parts.item_bytes(), which);
+    keeping(memory, [&] {
+        const nb::gil_scoped_release free;
+        how.move(base, start, parts.item_bytes(), which);
+    });
 }
 
 }  // namespace

@@ -150,9 +150,11 @@ void put_signal(const global_array& array, nb::handle values, std::int64_t rank,
         source = source.copy();
     const auto signal = announcement.on(rank, index);
     const auto update = signals::update_of(add, set);
-    const yield_unless_quick free(target, source.bytes);
-    selion::put_signal(target, std::span<const std::byte>(source.data, source.bytes), signal,
-                       update);
+    keeping(source.keeps, [&] {
+        const yield_unless_quick free(target, source.bytes);
+        selion::put_signal(target, std::span<const std::byte>(source.data, source.bytes), signal,
+                           update);
+    });
 }
 
 }  // namespace

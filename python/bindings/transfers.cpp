@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <selion/counter.hpp>
+#include <selion/detail/rank_death.hpp>
 #include <selion/split_phase.hpp>
 
 #include "caller.hpp"
@@ -26,8 +27,10 @@ namespace {
 /// A put or a get, with the memory on this side.
 class transfer : public under_way {
 public:
-    transfer(nb::object keeps, nb::object result)
-        : keeps_(std::move(keeps)), result_(std::move(result)) {}
+    transfer(std::int64_t rank, nb::object keeps, nb::object result)
+        : rank_(static_cast<std::uint32_t>(rank)),
+          keeps_(std::move(keeps)),
+          result_(std::move(result)) {}
 
     selion::counter& counter() { return done_; }
     nb::object result() const { return result_; }
@@ -73,6 +76,9 @@ private:
         nobody_waits_.notify_all();
     }
 
+    bool is_lost() const override { return selion::detail::is_dead(rank_); }
+
+    std::uint32_t rank_;  ///< whose memory it reads or writes
     nb::object keeps_;
     nb::object result_;
     selion::counter done_;
@@ -89,7 +95,7 @@ started start_put(const global_array& array, nb::handle values, std::int64_t ran
     const bytes_ptr target = array.place(rank, offset, source.bytes);
     if (source.overlaps(target)) [[unlikely]]
         source = source.copy();
-    auto made = std::make_unique<transfer>(source.keeps, nb::none());
+    auto made = std::make_unique<transfer>(rank, source.keeps, nb::none());
     {
         const yield_unless_quick free(target, source.bytes);
         selion::put(target, std::span<const std::byte>(source.data, source.bytes), made->counter());
@@ -103,7 +109,7 @@ started start_get(const global_array& array, std::int64_t rank, std::int64_t off
     nb::object result;
     const element_memory target = array.target_of(offset, count, out, result);
     const bytes_ptr source = array.place(rank, offset, target.bytes);
-    auto made = std::make_unique<transfer>(target.keeps, std::move(result));
+    auto made = std::make_unique<transfer>(rank, target.keeps, std::move(result));
     if (target.overlaps(source)) {
         read_into(target, source);
         made->counter().set(1);

@@ -43,7 +43,7 @@ std::exception_ptr under_way::trouble() const {
 }
 
 bool under_way::is_done_with() const {
-    return is_own() && is_over() && !(has_memory_of_others() && trouble());
+    return is_own() && is_over() && !(has_memory_of_others() && (trouble() || is_lost()));
 }
 
 bool under_way::is_own() const {

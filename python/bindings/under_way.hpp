@@ -38,6 +38,8 @@ public:
 protected:
     /// Whether others may still read or write its memory when it has ended in an error.
     virtual bool has_memory_of_others() const { return true; }
+    /// Whether a death has ended it, even if it counts as complete by now.
+    virtual bool is_lost() const { return false; }
     /// As `finish`, which calls it no more once it has thrown and it is over.
     virtual bool wait(std::optional<std::chrono::nanoseconds> time) = 0;
 

@@ -13,6 +13,7 @@
 #include "onesided/waiting.hpp"
 #include "selion/counter.hpp"
 #include "selion/detail/owed_value.hpp"
+#include "selion/detail/rank_death.hpp"
 #include "selion/error.hpp"
 #include "selion/future.hpp"
 
@@ -160,6 +161,16 @@ std::vector<std::uint32_t> acknowledge_deaths(detail::rank_context& caller) {
 }  // namespace selion::onesided
 
 namespace selion::detail {
+
+bool is_dead(std::uint32_t rank) {
+    const rank_context& context = *current_context;
+    return context.deaths != nullptr && context.deaths->is_dead(rank);
+}
+
+std::uint32_t count_of_deaths() {
+    const rank_context& context = *current_context;
+    return context.deaths == nullptr ? 0 : context.deaths->declared();
+}
 
 void expect_value(std::uint32_t rank, future_state& state) {
     rank_context& context = *current_context;

@@ -83,6 +83,46 @@ selion.run(main)
 """
 
 
+# Rank 1 stands still, and dies while rank 0 reads its memory.
+_reads = """
+import os, signal, threading, time, weakref
+import numpy as np
+import selion
+
+class Kept(np.ndarray): pass
+
+def main(world):
+    part = world.allocate(1 << 20)
+    victim = world.all_gather(os.getpid())[1]
+    world.barrier()
+    if world.rank == 1:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    begins = threading.Event()
+    def kill():
+        begins.wait()
+        time.sleep(0.3)  # until it waits
+        os.kill(victim, signal.SIGKILL)
+    threading.Thread(target=kill).start()
+    def read(begin):
+        out = np.empty(1 << 20).view(Kept)
+        begins.set()
+        try:
+            begin(out)
+        except ConnectionError:
+            return weakref.ref(out)
+    dropped = np.empty(1 << 20).view(Kept)
+    part.start_get(1, out=dropped)
+    outs = [read(lambda out: part.get(1, out=out)) for _ in range(2)] + [weakref.ref(dropped)]
+    del dropped
+    assert world.dead_ranks() == [1]
+    for _ in range(10):  # which let go of what is over
+        part.start_put(np.ones(1), 0).wait()
+    print("kept", [each() is not None for each in outs], flush=True)
+
+selion.run(main)
+"""
+
+
 def _expect_fabric() -> None:
     from selion import machine_kinds
 
@@ -93,15 +133,16 @@ def _expect_fabric() -> None:
         pytest.skip("there is no mpirun")
 
 
-def _run_fabric(folder: Path, text: str,
-                for_mpirun: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def _run_fabric(folder: Path, text: str, for_mpirun: dict[str, str], ranks: int = 3,
+                hosts: int = 1) -> subprocess.CompletedProcess[str]:
     path = folder / "program.py"
     path.write_text(text)
     return subprocess.run(
-        ["mpirun", "-n", "3", sys.executable, str(path)],
+        ["mpirun", "-n", str(ranks), sys.executable, str(path)],
         env=clean_environment(
             SELION_MACHINE="fabric",
             SELION_RANK_DEATH="report",
+            SELION_TEST_HOSTS=str(hosts),
             **for_mpirun,
             OMPI_MCA_orte_enable_recovery="1",
         ),
@@ -125,6 +166,13 @@ def test_a_call_ends_with_the_death_of_its_target(tmp_path, for_mpirun):
              ("told", "refused", "ready")]
     assert lines == ["told rpc: rank 2 of 3 is dead"] * 4 + [
         "refused send: rank 2 of 3 is dead", "ready True"], done.stdout + done.stderr
+
+
+def test_memory_that_a_death_may_still_fill_stays(tmp_path, for_mpirun):
+    """Also when it counts as read. Of what was under way: the second read begins nothing."""
+    _expect_fabric()
+    done = _run_fabric(tmp_path, _reads, for_mpirun, ranks=2, hosts=2)
+    assert "kept [True, False, True]" in done.stdout, done.stdout + done.stderr
 
 
 def test_a_death_on_one_host_ends_the_job_and_its_calls(job):
