@@ -23,7 +23,7 @@ import types
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from selion import _core, interruption, outcome, registry
+from selion import _core, callables, interruption, outcome, registry
 from selion._core import Started, World
 from selion.pickling import dumps
 from selion.remote_exception import Raised
@@ -165,6 +165,7 @@ def _request(
         _, number = own.numbers.get(id(function), (None, 0)) if is_kept else (None, 0)
         if number and number in own.known.get(rank, ()):
             return number, None, arguments
+    callables.expect_to_run(function)
     pickled = dumps(function)
     if not is_kept or len(pickled) > _most_kept_bytes:
         return 0, pickled, arguments

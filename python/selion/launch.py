@@ -6,7 +6,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import importlib
-import inspect
 import io
 import numbers
 import os
@@ -17,7 +16,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from selion import native, open_files, output, script_texts, spec
+from selion import callables, native, open_files, output, script_texts, spec
 from selion.mistake import Mistake, listing
 from selion.outcome import Printing, failure_of
 
@@ -112,14 +111,7 @@ def _check_function(function: object) -> None:
     """@error TypeError for what does nothing when it is called."""
     if not callable(function):
         raise TypeError(f"selion.run calls a function; this is {type(function).__name__}.")
-    runs_later = (inspect.iscoroutinefunction, inspect.isgeneratorfunction,
-                  inspect.isasyncgenfunction)
-    if any(is_such(function) for is_such in runs_later):
-        name = getattr(function, "__name__", type(function).__name__)
-        raise TypeError(
-            f"A call of '{name}' only makes a coroutine or a generator, which nobody runs: pass a "
-            "function that runs it, by asyncio.run, say."
-        )
+    callables.expect_to_run(function)
 
 
 _spawned = "__mp_main__"  # what multiprocessing calls the main module there

@@ -317,6 +317,8 @@ refused = {
     "world.call(0, 3)": "TypeError: A rank is asked to call a function; this is int.",
     "world.call(0, print, threading.Lock())": "TypeError: This cannot be sent to another rank: "
     "cannot pickle '_thread.lock' object",
+    "world.call(0, waits)": "TypeError: A call of 'waits' only makes a coroutine or a generator",
+    "world.send(0, functools.partial(yields))": "TypeError: A call of 'partial' only makes a",
     "world.send(-1, print)": "IndexError: The rank is -1; legal: 0 to 0.",
     "world.call(0, print, gone).result()": "TypeError: ",
 }
@@ -325,6 +327,9 @@ refused = {
 def test_what_is_refused(job):
     job.expect_refusals(
         """
+        import functools
+        async def waits(): pass
+        def yields(): yield 1
         gone = selion.GlobalArray(world, (2,), np.dtype("f8"))
         """,
         refused,
