@@ -168,7 +168,9 @@ bytes_ptr global_array::place(std::int64_t rank, std::int64_t offset, std::size_
 }
 
 element_memory global_array::source_of(nb::handle values) const {
-    nb::object array = as_array(values, buffer::use::read);
+    const bool is_text =
+        (PyBytes_Check(values.ptr()) || PyByteArray_Check(values.ptr())) && holds_text();
+    nb::object array = is_text ? nb::object() : as_array(values, buffer::use::read);
     if (array.is_valid()) expect_dtype(array);
     if (!array.is_valid() || !numpy_fields::of(array).is_contiguous()) {
         array = nb::module_::import_("selion.arrays").attr("conform")(values, dtype_);
@@ -212,6 +214,11 @@ void global_array::expect_dtype(nb::handle array) const {
                                  "; the global array is of " +
                                  nb::cast<std::string>(nb::str(dtype_)) + ".";
     throw nb::type_error(sentence.c_str());
+}
+
+bool global_array::holds_text() const {
+    const auto kind = nb::cast<std::string>(dtype_.attr("kind"));
+    return kind == "S" || kind == "U";
 }
 
 nb::object global_array::new_array(std::int64_t offset, std::optional<std::int64_t> count) const {

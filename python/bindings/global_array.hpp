@@ -79,6 +79,8 @@ public:
 private:
     nb::object view_of_local() const;
     void expect_dtype(nb::handle array) const;
+    /// Whether its elements are text, and so what bytes are to it.
+    bool holds_text() const;
     nb::object new_array(std::int64_t offset, std::optional<std::int64_t> count) const;
     [[noreturn]] void raise_rank(std::int64_t rank) const;
     [[noreturn]] void raise_range(std::int64_t offset, std::int64_t elements) const;

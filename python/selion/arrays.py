@@ -75,6 +75,7 @@ def conform(values: Any, dtype: np.dtype[Any]) -> _Array:
         values = bytes(values)
     found = None if is_text else as_array(values)
     if found is None and dtype.names is not None and isinstance(values, (list, tuple)):
+        _expect_records([values] if isinstance(values, tuple) else values)
         return _records(values, dtype)
     array = _numbers(values, dtype) if found is None else found
     if array.dtype != dtype:
@@ -93,6 +94,15 @@ def _numbers(values: Any, dtype: np.dtype[Any]) -> _Array:
             return array
         exact.flat[place] = int(each)
     return exact
+
+
+def _expect_records(values: list[Any]) -> None:
+    """@error TypeError for numbers, of which NumPy would give each field one."""
+    for each in values:
+        if isinstance(each, list):
+            _expect_records(each)
+        elif not isinstance(each, (tuple, np.void)):
+            raise TypeError(f"An element with fields is a tuple; this is {type(each).__name__}.")
 
 
 def _records(values: Any, dtype: np.dtype[Any]) -> _Array:
@@ -124,13 +134,20 @@ def _converted(array: _Array, dtype: np.dtype[Any]) -> _Array:
             raise _unfit(array, dtype) from None
     if source in "iufc" and target in ("c" if source == "c" else "fc"):  # precision may be lost
         _expect_finite(array, converted)
-    elif not (np.can_cast(array.dtype, dtype, "safe") or np.array_equal(converted, array)):
+    elif not (np.can_cast(array.dtype, dtype, "safe") or _are_equal(converted, array)):
         raise _unfit(array, dtype)
     # NumPy would write numbers as decimal text, and drop units of time.
     is_number = source in "biufc"
     if (is_number and target in "SU") or (source in "mM" and target != source):
         raise _unfit(array, dtype)
     return converted
+
+
+def _are_equal(array: _Array, other: _Array) -> bool:
+    try:
+        return bool(np.array_equal(array, other))
+    except TypeError:  # numbers and records
+        return False
 
 
 def _unfit(array: _Array, dtype: np.dtype[Any]) -> TypeError:

@@ -300,6 +300,36 @@ def test_sequences_are_stored_as_they_are(job):
             "records.put([(300, 1.0)], 0)": "OverflowError: 300 does not fit",
             "records.put([(1.5, 1.0)], 0)": "TypeError: Values of dtype float64 do not fit",
             "records.put([(1, 2, 3)], 0)": "ValueError: could not assign tuple of length 3",
+            "records.put(5, 0)": "TypeError: Values of dtype int64 do not fit an array of dtype [(",
+            "records.put([(1, 2), 5], 0)": "TypeError: An element with fields is a tuple; this is",
+        },
+    )
+
+
+def test_bytes_are_text_to_arrays_of_text(job):
+    """But values of a byte each to others, as what else has memory is to all."""
+    job.expect_no_fault(
+        """
+        plain, wide = world.allocate(3, "S4"), world.allocate(2, "U4")
+        small = world.allocate(4, "u1")
+        plain.put(b"ab", 0)
+        plain.put(bytearray(b"wxyz"), 0, 2)
+        world.allocate(1, "S4").start_put(b"cd", 0).wait()
+        wide.put(b"ab", 0, 1)
+        small.put(b"ab", 0, 1)
+        assert plain.local.tolist() == [b"ab", b"", b"wxyz"] and wide.local.tolist() == ["", "ab"]
+        assert small.local.tolist() == [0, 97, 98, 0] and plain.item(0, 2) == b"wxyz"
+        """,
+        "processes:1",
+    )
+    job.expect_refusals(
+        """
+        plain, wide = world.allocate(3, "S4"), world.allocate(3, "U4")
+        """,
+        {
+            "plain.put(b'abcde', 0)": "TypeError: Values of dtype |S5 do not fit an array of",
+            "plain.put(memoryview(b'abcd'), 0)": "TypeError: The array is of dtype uint8; the",
+            "wide.put(bytes([255]), 0)": "TypeError: Values of dtype |S1 do not fit an array of",
         },
     )
 
