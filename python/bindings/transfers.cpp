@@ -42,6 +42,12 @@ public:
         return was_taken_ || (!is_awaited_ && done_.value() > 0);
     }
 
+    /// But for what a get fills: whoever has waited for it asks where that is.
+    void let_go() override {
+        if (is_lost()) return;
+        const nb::object gone = std::move(keeps_);  // may run code that comes back here
+    }
+
 private:
     /// One thread at a time waits for the counter; others wait for that one.
     bool wait(std::optional<std::chrono::nanoseconds> time) override {
@@ -123,16 +129,16 @@ started start_get(const global_array& array, std::int64_t rank, std::int64_t off
 nb::object result_of(const started& which) { return which.as<transfer>().result(); }
 
 /// @param member of the world; none: all of them
-void quiet(const selion::world& all, std::optional<std::uint32_t> rank) {
+void quiet(const selion::world& all, std::optional<std::int64_t> rank) {
     expect_may_wait("quiet");
     expect_member(all);
-    if (rank && *rank >= all.size()) {
+    if (rank && (*rank < 0 || *rank >= std::int64_t{all.size()})) {
         raise_index("The rank is " + std::to_string(*rank) + "; legal: 0 to " +
                     std::to_string(all.size() - 1) + ".");
     }
     const place_of_start place;
     const nb::gil_scoped_release free;
-    rank ? selion::quiet(*rank) : selion::quiet();
+    rank ? selion::quiet(static_cast<std::uint32_t>(*rank)) : selion::quiet();
 }
 
 void fence(const selion::world& all) {

@@ -71,12 +71,13 @@ started::~started() {
 
 bool started::is_ready() const {
     expect_own();
-    if (what_->is_over() || selion::detail::current_context->own.in_handler) {
-        return what_->is_over();
+    if (what_->is_over()) {
+        what_->let_go();
+        return true;
     }
-    const nb::gil_scoped_release free;
+    if (selion::detail::current_context->own.in_handler) return false;
     try {
-        return what_->finish(std::chrono::nanoseconds(0));
+        return finish(std::chrono::nanoseconds(0));
     } catch (...) {
         return true;  // who waits is told
     }
@@ -86,8 +87,17 @@ bool started::wait(std::optional<double> seconds) const {
     expect_own();
     const auto time = time_of(seconds);
     if (!what_->is_over()) enter_call("This call");
-    const nb::gil_scoped_release free;
-    return what_->finish(time);
+    return finish(time);
+}
+
+bool started::finish(std::optional<std::chrono::nanoseconds> time) const {
+    bool is_over = false;
+    {
+        const nb::gil_scoped_release free;
+        is_over = what_->finish(time);
+    }
+    if (is_over) what_->let_go();
+    return is_over;
 }
 
 void started::expect_own() const {

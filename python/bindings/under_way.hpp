@@ -35,6 +35,9 @@ public:
     /// Whether nobody will touch its memory any more, and the calling thread may let it go.
     bool is_done_with() const;
 
+    /// It is over: lets go of what it has kept for others. With the GIL, perhaps several times.
+    virtual void let_go() {}
+
 protected:
     /// Whether others may still read or write its memory when it has ended in an error.
     virtual bool has_memory_of_others() const { return true; }
@@ -71,6 +74,8 @@ public:
 
 private:
     void expect_own() const;
+    /// Without the GIL.
+    bool finish(std::optional<std::chrono::nanoseconds> time) const;
 
     std::unique_ptr<under_way> what_;
 };

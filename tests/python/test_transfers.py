@@ -169,3 +169,34 @@ def test_what_is_refused(job):
         """,
         refused,
     )
+
+
+def test_quiet_names_the_legal_ranks(job):
+    job.expect_refusals(
+        "",
+        {f"world.quiet({rank})": f"IndexError: The rank is {rank}; legal: 0 to 0."
+         for rank in (-1, 1, 2**40)},
+    )
+
+
+@pytest.mark.parametrize("ends", ["wait()", "result()", "wait(60)", "is_ready"])
+def test_a_transfer_lets_go_of_its_source_when_it_is_complete(job, ends):
+    job.expect_no_fault(
+        f"""
+        import weakref
+        class Kept(np.ndarray): pass
+        part = world.allocate(4)
+        source = np.ones(4).view(Kept)
+        there = weakref.ref(source)
+        transfer = part.start_put(source, 1 - world.rank)
+        del source
+        while not transfer.is_ready:
+            pass
+        transfer.{ends}
+        assert there() is None and transfer.wait() and transfer.result() is None
+        target = np.zeros(4).view(Kept)
+        read = part.start_get(1 - world.rank, out=target)
+        assert read.wait() and read.result() is target
+        world.barrier()
+        """
+    )
