@@ -265,7 +265,7 @@ def _rank_main(
             _end_early(end.code)
         except BaseException as raised:
             outcome.raised(world, raised)
-            open_files.write_out()
+            open_files.write_out(waits=False)  # the others do
             with contextlib.suppress(OSError):  # which is what was raised, or hides it
                 _flush()
             return failure_of(raised)
