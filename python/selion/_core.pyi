@@ -729,8 +729,8 @@ class GlobalArray:
 
         Arrays, and what has memory as they have, must be of the part's dtype; contiguous ones are
         not copied first, but for those that the target itself overlaps. Numbers and sequences are
-        converted. On return the source may be changed; the target sees the values after it has
-        synchronised with this rank.
+        converted, and bytes where the elements are text. On return the source may be changed; the
+        target sees the values after it has synchronised with this rank.
 
         @error IndexError for what reaches beyond the part, OverflowError for numbers that the dtype
         does not hold, TypeError for values that do not fit otherwise.
