@@ -37,12 +37,12 @@ calling_apart::calling_apart() : runs_handlers_(gettid() == getpid()) {
         ++kept().depth;
         if (PyErr_CheckSignals() != 0) keep(nb::python_error());
     }
-    handled_ = nb::steal(PyErr_GetHandledException());
-    PyErr_SetHandledException(nullptr);
+    _PyErr_StackItem*& handled = PyThreadState_Get()->exc_info;
+    handled_ = std::exchange(handled, &none_);
 }
 
 calling_apart::~calling_apart() {
-    PyErr_SetHandledException(handled_.ptr());
+    PyThreadState_Get()->exc_info = handled_;
     if (!runs_handlers_) return;
     if (--kept().depth == 0 && kept().exception.is_valid()) Py_AddPendingCall(&raise_kept, nullptr);
 }

@@ -21,7 +21,10 @@ public:
 
 private:
     bool runs_handlers_;
-    nanobind::object handled_;  ///< by the program; null: nothing
+    /// What the program handles, with all that is around a generator: more than what calls of the
+    /// interpreter could save and set.
+    _PyErr_StackItem* handled_ = nullptr;
+    _PyErr_StackItem none_{};
 };
 
 }  // namespace bindings

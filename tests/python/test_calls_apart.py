@@ -34,11 +34,17 @@ def test_a_function_sees_nothing_of_the_wait_that_it_runs_in(job):
             try:
                 raise ValueError("of the rank")
             except ValueError as error:
+                def waits():
+                    world.barrier()
+                    yield
+                    yield sys.exc_info()[1]
                 with np.errstate(divide="raise"), decimal.localcontext() as context:
                     context.prec = 3
-                    world.barrier()
+                    waiting = waits()
+                    next(waiting)
                     assert context.prec == 3 and np.geterr()["divide"] == "raise"
                 assert sys.exc_info()[1] is error
+            assert next(waiting) is None
         """,
         before="import decimal\ndecimal.getcontext().prec = 9",
     )
