@@ -25,7 +25,8 @@ stage() {
     # Thousands of short programs import NumPy: threads that each would start for its linear algebra
     # take as much time as the rest of the import.
     PYTEST_ADDOPTS=$pytest_options OPENBLAS_NUM_THREADS=1 \
-        ctest --preset "$preset" -j "$jobs" --output-junit "$report" --test-output-size-passed 1000000 --test-output-size-failed 1000000 \
+        ctest --preset "$preset" -j "$jobs" --output-junit "$report" \
+        --test-output-size-passed 1000000 --test-output-size-failed 1000000 \
         --test-output-truncation middle "${left_out[@]}" "$@" >"$log" 2>&1 </dev/null || true
     "$venv/bin/python" scripts/ci/count-tests --stage "$name" --seconds $((SECONDS - start)) \
         --log "$log" "$report"
