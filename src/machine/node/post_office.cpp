@@ -55,6 +55,16 @@ std::uint64_t second_word_of(word_message what) {
     return std::bit_cast<std::uint64_t>(what) >> 32 & 0xff'ffff;
 }
 
+/// Where the message has room for it: what has been taken of the rows in the other direction, if
+/// that is more than was told. @return whether it tells.
+[[gnu::always_inline]] inline bool tell_counts(message_way& way, message_slot& slot) {
+    const row_counts counts = way.taken();
+    if (counts.sum() == way.told) return false;
+    way.told = counts.sum();
+    store_pair(slot.arguments + counts_offset, counts.requests, counts.replies);
+    return true;
+}
+
 bool is_dead(const detail::rank_context& context, std::uint32_t rank) {
     return context.deaths != nullptr && context.deaths->is_dead(rank);
 }
@@ -241,12 +251,7 @@ template <bool uses_row>
     store_pair(slot.arguments, first, second);
     if constexpr (uses_row) {
         way.in_use = &ring;
-        const row_counts counts = way.taken();
-        if (counts.sum() != way.told) {
-            about |= message_about::tells_counts_word;
-            way.told = counts.sum();
-            store_pair(slot.arguments + counts_offset, counts.requests, counts.replies);
-        }
+        if (tell_counts(way, slot)) about |= message_about::tells_counts_word;
     }
     store_pair(&slot.about, context.rank | std::uint64_t{what.target} << 32, about);
     ring_access::publish(slot, drawn.ticket);
@@ -291,8 +296,12 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
         return false;
     }
     if (has_own_share) share_of(context.rank, request.target).note(drawn.ticket);
-    if (uses_rows_) way.in_use = &ring;
     message_slot& slot = ring.slot(drawn.in_row, drawn.ticket);
+    bool tells_counts = false;
+    if (uses_rows_) {
+        way.in_use = &ring;
+        tells_counts = request.arguments.size() <= counts_offset && tell_counts(way, slot);
+    }
     slot.handler = request.handler;
     slot.about = {.origin = context.rank,
                   .target = request.target,
@@ -300,7 +309,7 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
                   .argument_bytes = static_cast<std::uint8_t>(request.arguments.size()),
                   .place = where.place,
                   .next_in_row = drawn.next_in_row,
-                  .tells_counts = false};
+                  .tells_counts = tells_counts};
     copy_arguments(ring, drawn, request.arguments.data(), request.arguments.size());
     if (where.place != data_place::nowhere) {
         message_rest& rest = ring.rest(drawn.in_row, drawn.ticket);
