@@ -7,6 +7,8 @@
 #include <unistd.h>
 #include <selion/selion.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -139,15 +141,62 @@ int leave_during_job(int argc, char** argv, bool is_rank) {
     return 0;
 }
 
-/// Calls Selion when the job is over in its process.
+/// Whatever the program does as it leaves.
 class late_caller {
 public:
     ~late_caller() {
-        if (is_asked) selion::quiet();
+        if (wish == "late") selion::quiet();
+        if (wish == "runs_late") run_late();
+        while (wish == "ranks_stay" && is_rank) pause();
     }
-    bool is_asked = false;
+    std::string_view wish;
+    bool is_rank = false;
+
+private:
+    static void run_late() {
+        const int status = selion::run(0, nullptr, {}, [](selion::world& world) {
+            say_rank(world, "late");
+            world.barrier();
+            return world.rank() == 1 ? 3 : 0;
+        });
+        say("late status " + std::to_string(status) + "\n");
+    }
 };
 late_caller late;
+
+/// A thread of the program that is older than its jobs, and has no signal blocked.
+void start_older_thread() {
+    std::thread([] {
+        while (true) pause();
+    }).detach();
+}
+
+/// Jobs one after another beside such a thread.
+int run_many_beside_thread(int count) {
+    start_older_thread();
+    int failed = 0;
+    for (int i = 0; i < count; ++i) {
+        failed += selion::run(0, nullptr, {}, [](selion::world&) {}) != 0;
+    }
+    std::printf("%d failed\n", failed);
+    return failed;
+}
+
+/// More than the 2 MiB that the C library gives threads where `ulimit -s` is unlimited.
+void use_stack() {
+    std::array<char, std::size_t{6} << 20> frame;
+    volatile char* const low = frame.data();
+    for (std::size_t i = 0; i < frame.size(); i += 4096) low[i] = 'A';
+}
+
+/// Which of the signals that the library reads are blocked in what a rank starts.
+void tell_blocked(const selion::world& world) {
+    say_rank(world, "begins in");
+    const char* const look =
+        "m=$(sed -n 's/^SigBlk:.*\\(........\\)$/\\1/p' /proc/self/status);"
+        "echo blocked $((0x$m & (1 << 0 | 1 << 1 | 1 << 9 | 1 << 14 | 1 << 16)))";
+    if (std::system(look) != 0) std::abort();
+}
 
 }  // namespace
 
@@ -163,14 +212,20 @@ int main(int argc, char** argv) {
     if (what == "at_once") return run_twice_at_once(argc, argv);
     if (what == "reader") return run_beside_reader(argc, argv, is_rank);
     if (what == "leave") return leave_during_job(argc, argv, is_rank);
-    if (what == "late") late.is_asked = true;
+    if (what == "many") return run_many_beside_thread(std::atoi(argv[2]));
+    if (what == "beside") start_older_thread();
+    late.wish = what;
+    late.is_rank = is_rank;
     if (what == "full" && !is_rank) open_all_files_but(std::atoi(argv[2]));
     if (what == "retitled") std::memset(argv[2], '-', std::strlen(argv[2]));
     return selion::run(argc, argv, [&](selion::world& world) {
         if (what == "retitled") say_rank(world, given);
+        if (what == "stack") use_stack();
+        if (what == "blocked") tell_blocked(world);
+        if (what == "beside") say_rank(world, "waiting");
         if (what == "print") std::printf("rank %d prints\n", static_cast<int>(world.rank()));
         world.barrier();
-        if (what != "print" || world.rank() != 0) return;
+        if ((what != "print" && what != "beside") || world.rank() != 0) return;
         const auto never = selion::allocate_local<selion::signal>(world, 1);
         selion::wait_until(never, 1);
     });

@@ -83,6 +83,35 @@ def test_what_a_rank_ignores_is_ignored(machine: str):
         assert job.err.count("state of the job") == 1
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("machine", ["processes:3", "processes:2x2"])
+def test_a_thread_that_is_older_than_the_job_is_no_hindrance(machine: str,
+                                                             number: signal.Signals):
+    """The system may give it the signal, which it has not blocked."""
+    with Job("starting", "beside", machine=machine, SELION_HANG_TIMEOUT="0") as job:
+        job.wait_for("^waiting ", machines[machine])
+        os.kill(job.process.pid, signal.SIGUSR1)
+        job.wait_for("state of the job on")
+        os.kill(job.process.pid, number)
+        outcome = job.end(within=soon)
+    assert outcome.status == -number
+    assert outcome.sentences()[-1].startswith("interrupted by ")
+
+
+def test_ends_of_processes_are_noticed_at_once_beside_an_older_thread():
+    """It would take up to a second each time, and more than the limit all together."""
+    outcome = run("starting", "many", "150", machine="processes:2", SELION_HANG_TIMEOUT="0")
+    assert (outcome.status, outcome.out, outcome.err) == (0, "0 failed\n", "")
+
+
+@pytest.mark.parametrize("machine", ["threads:2", "threads:2@1", "processes:2", "processes:1x2",
+                                     "sim:crossbar,ranks=2"])
+def test_what_a_rank_has_started_has_no_signal_blocked(machine: str):
+    outcome = run("starting", "blocked", machine=machine)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out.count("blocked 0\n") == outcome.out.count("blocked") == 2
+
+
 @pytest.mark.parametrize("machine", ["threads:2", "sim:crossbar,ranks=2"])
 def test_what_a_rank_has_started_ends_by_ctrl_c(machine: str):
     """Its signals are not blocked, as those of the thread that reads them are."""

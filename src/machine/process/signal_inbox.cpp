@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 
 #include "machine/host/host.hpp"
@@ -23,25 +24,28 @@ bool is_handled_by_program(int number) {
     return (now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL;
 }
 
-/// Threads that are older than the job do not block its signals: one of them may be given SIGUSR1,
-/// which people send for a report, and would have the process ended. It hands the signal on, as all
-/// but the reader do with interrupts.
+/// The system gives a signal of the process to any thread that does not block it.
 struct handing_on {
     std::atomic<pid_t> process = 0;
-    std::atomic<pid_t> thread = 0;  ///< who reads; 0: nobody yet; -n: nor when signal n came
+    /// Who reads; 0: nobody yet; below that: nor when signals came, whose bits the negative has.
+    std::atomic<std::int64_t> thread = 0;
 };
 handing_on reader;
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
 void hand_on(int number) {
     const int before = errno;
     if (reader.process.load(std::memory_order_relaxed) != getpid()) {
         die_of(number);  // a copy of the process, or the inbox is gone
     } else {
-        pid_t thread = reader.thread.load(std::memory_order_relaxed);
-        while (thread <= 0 &&
-               !reader.thread.compare_exchange_weak(thread, -number, std::memory_order_relaxed)) {
+        const std::int64_t bit = std::int64_t{1} << number;
+        std::int64_t thread = reader.thread.load(std::memory_order_relaxed);
+        while (thread <= 0) {
+            const std::int64_t noted = -(-thread | bit);
+            if (reader.thread.compare_exchange_weak(thread, noted, std::memory_order_relaxed))
+                break;
         }
-        if (thread > 0) tgkill(getpid(), thread, number);
+        if (thread > 0) tgkill(getpid(), static_cast<pid_t>(thread), number);
     }
     errno = before;
 }
@@ -73,16 +77,16 @@ void give_back(int number) {
 
 signal_inbox::signal_inbox(std::initializer_list<int> signals,
                            std::initializer_list<int> interrupts) {
-    static_assert(sizeof(sigset_t) <= sizeof old_mask_);
+    static_assert(sizeof(sigset_t) <= sizeof mask_);
+    sigset_t before;
+    pthread_sigmask(SIG_BLOCK, nullptr, &before);
     sigset_t wanted;
     sigemptyset(&wanted);
     for (const int number : signals) {
-        if (!is_handled_by_program(number)) sigaddset(&wanted, number);
+        if (is_handled_by_program(number)) continue;
+        handed_on_.push_back(number);
+        sigaddset(&wanted, number);
     }
-    sigset_t before;
-    pthread_sigmask(SIG_BLOCK, &wanted, &before);
-    std::memcpy(old_mask_, &before, sizeof before);
-    if (sigismember(&wanted, SIGUSR1) == 1) handed_on_.push_back(SIGUSR1);
     for (const int number : interrupts) {
         if (is_handled_by_program(number) || sigismember(&before, number) == 1) continue;
         interrupts_.push_back(number);
@@ -90,31 +94,47 @@ signal_inbox::signal_inbox(std::initializer_list<int> signals,
         sigaddset(&wanted, number);
     }
     file_ = signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (file_ >= 0) {
-        reader.thread.store(0, std::memory_order_relaxed);
-        reader.process.store(getpid(), std::memory_order_relaxed);
-        std::erase_if(handed_on_, [](int number) { return !hand_on_from_others(number); });
-        return;
-    }
-    const error trouble = cannot_open("the signals of the job");
-    restore_mask();
-    throw trouble;
+    if (file_ < 0) throw cannot_open("the signals of the job");
+    reader.thread.store(0, std::memory_order_relaxed);
+    reader.process.store(getpid(), std::memory_order_relaxed);
+    for (const int number : handed_on_) hand_on_from_others(number);
 }
 
 signal_inbox::~signal_inbox() {
-    for (const int number : handed_on_) let_go(number);
-    reader.process.store(0, std::memory_order_relaxed);
-    restore_mask();
+    stop();
     close(file_);
 }
 
+void signal_inbox::stop() {
+    // Before what is still to come is let through: a handler would send it here again.
+    for (const int number : handed_on_) let_go(number);
+    handed_on_.clear();
+    reader.process.store(0, std::memory_order_relaxed);
+    std::vector<int> unread;
+    signalfd_siginfo info{};
+    while (read(file_, &info, sizeof info) == ssize_t{sizeof info}) {
+        unread.push_back(static_cast<int>(info.ssi_signo));
+    }
+    if (reader_ == gettid()) restore_mask();
+    reader_ = 0;
+    // Who wanted a report of the job has come too late, and would end the program.
+    for (const int number : unread) {
+        if (number != SIGUSR1 && number != SIGCHLD) kill(getpid(), number);
+    }
+}
+
 void signal_inbox::read_here() {
-    sigset_t interrupts;
-    sigemptyset(&interrupts);
-    for (const int number : interrupts_) sigaddset(&interrupts, number);
-    pthread_sigmask(SIG_BLOCK, &interrupts, nullptr);
-    const pid_t early = reader.thread.exchange(gettid(), std::memory_order_relaxed);
-    if (early < 0) tgkill(getpid(), gettid(), -early);
+    sigset_t wanted;
+    sigset_t before;
+    sigemptyset(&wanted);
+    for (const int number : handed_on_) sigaddset(&wanted, number);
+    pthread_sigmask(SIG_BLOCK, &wanted, &before);
+    std::memcpy(mask_, &before, sizeof before);
+    reader_ = gettid();
+    const std::int64_t early = reader.thread.exchange(reader_, std::memory_order_relaxed);
+    for (const int number : handed_on_) {
+        if (early < 0 && (-early >> number & 1) != 0) tgkill(getpid(), reader_, number);
+    }
 }
 
 int signal_inbox::take() {
@@ -132,8 +152,13 @@ int signal_inbox::take() {
 
 void signal_inbox::restore_mask() const {
     sigset_t before;
-    std::memcpy(&before, old_mask_, sizeof before);
+    std::memcpy(&before, mask_, sizeof before);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void signal_inbox::have_effect(int number) {
+    stop();
+    raise(number);
 }
 
 }  // namespace selion::machine

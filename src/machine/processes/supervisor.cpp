@@ -84,8 +84,7 @@ int supervisor::run() {
     if (interrupted_by_ != 0) {
         base::say(
             fmt::format("interrupted by {}; all ranks have ended", strsignal(interrupted_by_)));
-        inbox_.restore_mask();
-        raise(interrupted_by_);
+        inbox_.have_effect(interrupted_by_);
         return 128 + interrupted_by_;  // the signal is blocked or handled
     }
     return status_;
