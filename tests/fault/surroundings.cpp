@@ -144,6 +144,13 @@ void print_much(const selion::world& world, int count) {
     }
 }
 
+/// Rank 0 prints so many mebibytes without an end of line.
+void print_endless_line(const selion::world& world, int mebibytes) {
+    if (world.rank() != 0) return;
+    const std::string block(std::size_t{1} << 20, 'x');
+    for (int i = 0; i < mebibytes; ++i) std::fwrite(block.data(), 1, block.size(), stdout);
+}
+
 /// Every kind of operation, for traces and meters.
 void exchange(selion::world& world) {
     const auto number = selion::allocate<long>(world, 1);
@@ -191,6 +198,7 @@ int run_once(selion::world& world, int argc, char** argv) {
     if (what == "input") read_input(world);
     if (what == "fork") return fork_one(world, argv[2]);
     if (what == "much") print_much(world, std::atoi(argv[2]));
+    if (what == "endless") print_endless_line(world, std::atoi(argv[2]));
     if (what == "programs") return start_programs(world, argv[0]);
     if (what == "exchange" || what == "elsewhere") exchange(world);
     if (what == "futures") use_futures(world);
@@ -201,6 +209,7 @@ int run_once(selion::world& world, int argc, char** argv) {
     }
     if (what == "before") say("started with " + std::to_string(argc) + "\n");
     if (what == "reaping") return end_unseen(world, argv[2]);
+    if (what == "keeping_none") return end_unseen(world, argv[2]);
     if (what == "status") return world.rank() == 1 ? std::atoi(argv[2]) : 0;
     return 0;
 }
@@ -211,6 +220,14 @@ void take_all_children(int) {
     while (waitpid(-1, nullptr, WNOHANG) > 0) {
     }
     errno = before;
+}
+
+/// A program whose children leave no status behind, without a handler or with one.
+void keep_no_children() {
+    struct sigaction wanted {};
+    wanted.sa_handler = std::getenv("HANDLER") != nullptr ? ignore_signal : SIG_DFL;
+    wanted.sa_flags = SA_NOCLDWAIT;
+    sigaction(SIGCHLD, &wanted, nullptr);
 }
 
 /// Two jobs in one program; the second starts after the first has failed.
@@ -253,6 +270,7 @@ int main(int argc, char** argv) {
     if (std::string_view(argv[1]) == "elsewhere" && chdir("below") != 0) return 65;
     if (std::string_view(argv[1]) == "resting") return rest_after(argc, argv);
     if (std::string_view(argv[1]) == "reaping") signal(SIGCHLD, take_all_children);
+    if (std::string_view(argv[1]) == "keeping_none") keep_no_children();
     if (std::string_view(argv[1]) == "handling") return handle_around(argc, argv);
     if (std::string_view(argv[1]) == "before" && argc == 2) {
         const std::string inner =

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "base/log.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/process/failure.hpp"
 
@@ -14,16 +13,16 @@ job_monitor::job_monitor(const job_setting& setting, const shared_mapping& mappi
 
 bool job_monitor::sample() {
     if (!watch_.sample(steady_now_ns())) return false;
-    base::say(fmt::format("hang: a rank of {} has waited for {:g} s{}", setting_.description.spec,
-                          static_cast<double>(setting_.hang_timeout_ns) / 1e9,
-                          explain_waits(mapping_, setting_.compares_calls)));
+    tell(fmt::format("hang: a rank of {} has waited for {:g} s{}", setting_.description.spec,
+                     static_cast<double>(setting_.hang_timeout_ns) / 1e9,
+                     explain_waits(mapping_, setting_.compares_calls)));
     if (setting_.aborts_on_hang) announce({{}, "SELION_HANG_ACTION=abort: the job ends", {}});
     return setting_.aborts_on_hang;
 }
 
 void job_monitor::explain() const {
-    base::say(fmt::format("state of the job on {}{}", setting_.description.spec,
-                          explain_waits(mapping_, setting_.compares_calls)));
+    tell(fmt::format("state of the job on {}{}", setting_.description.spec,
+                     explain_waits(mapping_, setting_.compares_calls)));
 }
 
 }  // namespace selion::machine::node

@@ -19,6 +19,7 @@ namespace {
 
 std::atomic<error_handler> registered = nullptr;
 std::atomic<pid_t> caller = 0;  ///< the thread that is in it
+std::atomic<base::room_for_saying> wait_for_room = nullptr;
 
 void call(error_handler handler, const failure& why) noexcept {
     try {
@@ -39,6 +40,16 @@ error_handler set_error_handler(error_handler handler) noexcept {
 
 namespace machine {
 
+void tell(std::string_view sentence) {
+    // acquire: what it looks at; pairs with who sets it [tell.room]
+    base::say(sentence, wait_for_room.load(std::memory_order_acquire));
+}
+
+void set_room_for_telling(base::room_for_saying wait) noexcept {
+    // release: pairs with who tells something [tell.room]
+    wait_for_room.store(wait, std::memory_order_release);
+}
+
 bool is_in_error_handler() noexcept { return caller.load(std::memory_order_relaxed) == gettid(); }
 
 void announce(const failure& why) noexcept {
@@ -46,7 +57,7 @@ void announce(const failure& why) noexcept {
         return base::say("in the error handler, which must not call Selion: " +
                          std::string(why.sentence));
     }
-    base::say(why.sentence);
+    tell(why.sentence);
     // acquire: what it uses [error.handler]
     const error_handler handler = registered.load(std::memory_order_acquire);
     if (handler == nullptr) return;

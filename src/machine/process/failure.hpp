@@ -3,10 +3,17 @@
 
 #include <string_view>
 
+#include "base/log.hpp"
 #include "selion/error.hpp"
 #include "selion/error_handler.hpp"
 
 namespace selion::machine {
+
+/// As `base::say`, also in a process that supervises others, which must not wait for who reads its
+/// standard error for ever.
+void tell(std::string_view sentence);
+/// @param wait what `tell` does about that; null: it waits
+void set_room_for_telling(base::room_for_saying wait) noexcept;
 
 /// Says why the job ends, then lets the program's error handler know. For whoever has claimed to
 /// end it, and not in the handler of a signal. Lets no exception out.

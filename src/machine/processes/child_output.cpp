@@ -2,7 +2,6 @@
 #include "machine/processes/child_output.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,8 +10,8 @@
 
 namespace selion::machine {
 
-child_output::child_output(int source, int target, std::string prefix)
-    : source_(source), target_(target), prefix_(std::move(prefix)) {
+child_output::child_output(int source, output_target& target, std::string prefix)
+    : source_(source), target_(&target), prefix_(std::move(prefix)) {
     fcntl(source_, F_SETFL, O_NONBLOCK);
 }
 
@@ -20,69 +19,60 @@ child_output::child_output(child_output&& other) noexcept
     : source_(std::exchange(other.source_, -1)),
       target_(other.target_),
       prefix_(std::move(other.prefix_)),
-      rest_(std::move(other.rest_)),
-      trouble_(other.trouble_) {}
+      rest_(std::move(other.rest_)) {}
 
-child_output::~child_output() {
-    pass_all();
-    if (source_ >= 0) close(source_);
+child_output::~child_output() { close_source(); }
+
+void child_output::close_source() {
+    if (source_ >= 0) close(std::exchange(source_, -1));
 }
 
-void child_output::pass_all() {
-    while (pass_some()) {
+void child_output::end_line() {
+    if (rest_.empty()) return;
+    rest_ += '\n';
+    target_->add(prefix_, rest_);
+    rest_.clear();
+}
+
+bool child_output::pass_all() {
+    while (source_ >= 0) {
+        if (target_->is_full()) return false;
+        if (pass_some() != reading::some) break;
     }
-    if (!rest_.empty()) write_line(std::exchange(rest_, {}) + '\n');
+    end_line();
+    return true;
 }
 
 /// Others have their turn after so much.
 void child_output::pass_on() {
     constexpr int most_blocks = 16;
-    for (int i = 0; i < most_blocks && pass_some(); ++i) continue;
+    for (int i = 0; i < most_blocks && source_ >= 0 && !target_->is_full(); ++i) {
+        if (pass_some() != reading::some) return;
+    }
 }
 
-/// @return whether there may be more.
-bool child_output::pass_some() {
-    if (source_ < 0) return false;
+child_output::reading child_output::pass_some() {
+    // Who reads no more has had enough: then the process hears of it itself. Where lines are lost
+    // for another reason it may go on.
+    if (target_->trouble() == EPIPE) close_source();
+    if (source_ < 0) return reading::ended;
     std::array<char, 65536> block;
     const ssize_t bytes = read(source_, block.data(), block.size());
-    if (bytes < 0) return errno == EINTR;
+    if (bytes < 0) return errno == EINTR ? reading::some : reading::nothing;
     std::size_t start = 0;
     std::size_t unseen = rest_.size();
     rest_.append(block.data(), static_cast<std::size_t>(bytes));
     for (std::size_t end = 0; (end = rest_.find('\n', unseen)) != std::string::npos;) {
-        write_line(std::string_view(rest_).substr(start, end + 1 - start));
+        target_->add(prefix_, std::string_view(rest_).substr(start, end + 1 - start));
         start = unseen = end + 1;
     }
     rest_.erase(0, start);
-    if (source_ < 0) return false;  // nobody reads any more
-    if (bytes != 0) return true;
-    close(std::exchange(source_, -1));
-    if (!rest_.empty()) write_line(std::exchange(rest_, {}) + '\n');
-    return false;
-}
-
-void child_output::write_line(std::string_view line) {
-    if (trouble_ != 0) return;
-    std::string whole = prefix_;
-    whole += line;
-    std::string_view rest = whole;
-    while (!rest.empty()) {
-        const ssize_t written = write(target_, rest.data(), rest.size());
-        if (written > 0) {
-            rest.remove_prefix(static_cast<std::size_t>(written));
-        } else if (written < 0 && errno == EAGAIN) {  // whoever shares it has made it so
-            pollfd room{target_, POLLOUT, 0};
-            poll(&room, 1, -1);
-        } else if (written == 0 || errno != EINTR) {
-            return give_up(written == 0 ? EIO : errno);
-        }
-    }
-}
-
-/// What the process prints from now on is read and dropped, or refused where nobody wants it.
-void child_output::give_up(int reason) {
-    trouble_ = reason;
-    if (reason == EPIPE && source_ >= 0) close(std::exchange(source_, -1));
+    if (rest_.size() >= longest_line) end_line();
+    target_->write_some();
+    if (bytes != 0) return reading::some;
+    close_source();
+    end_line();
+    return reading::ended;
 }
 
 }  // namespace selion::machine

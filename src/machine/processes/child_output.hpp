@@ -1,40 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+
+#include "machine/processes/output_target.hpp"
 
 namespace selion::machine {
 
 /// Passes what a process prints on, line by line, with a prefix before each line.
 class child_output {
 public:
-    /// @param source read end of a pipe, owned. @param target descriptor to write to, not owned.
-    child_output(int source, int target, std::string prefix);
+    /// A line that goes on for longer is passed on as several.
+    static constexpr std::size_t longest_line = std::size_t{1} << 20;
+
+    /// @param source read end of a pipe, owned. @param target of the lines, not owned; lives
+    /// longer.
+    child_output(int source, output_target& target, std::string prefix);
     ~child_output();
     child_output(child_output&& other) noexcept;
     child_output& operator=(child_output&&) = delete;
 
-    /// -1 once the process has closed its end.
+    /// -1 once the process has closed its end, or nobody wants to read what it prints.
     int file() const { return source_; }
-    /// Reads what is there and writes the lines that are complete.
+    const output_target& target() const { return *target_; }
+    /// Reads what is there, as long as the target is not full, and adds the lines that are
+    /// complete.
     void pass_on();
-    /// All that is there at the end of the process, the rest of a line as well.
-    void pass_all();
-    /// Why lines are lost, as `errno` says it; 0 as long as none is. Where nobody reads any more
-    /// (EPIPE) the process sees it too.
-    int trouble() const { return trouble_; }
+    /// After the end of the process: the rest of a line as well. @return whether that is all; false
+    /// where the target is full.
+    bool pass_all();
 
 private:
-    bool pass_some();
-    void write_line(std::string_view line);
-    void give_up(int reason);
+    enum class reading { some, nothing, ended };
+    reading pass_some();
+    void close_source();
+    void end_line();
 
     int source_;
-    int target_;
+    output_target* target_;
     std::string prefix_;
     std::string rest_;  ///< of a line, without its end
-    int trouble_ = 0;
 };
 
 }  // namespace selion::machine

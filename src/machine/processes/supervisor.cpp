@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -32,6 +33,12 @@ constexpr int grace_poll_ms = 20;
 /// How late the end of a process is noticed where the program handles SIGCHLD itself.
 constexpr int longest_poll_ms = 1000;
 
+/// Who supervises, for what has no argument to tell it; one at a time in a process.
+struct {
+    supervisor* owner = nullptr;
+    pid_t thread = 0;
+} supervising;
+
 std::string ranks_of(const node::job_setting& setting, std::uint32_t process) {
     const std::uint32_t each = setting.shape.ranks_per_process;
     const std::uint32_t first = process * each;
@@ -50,10 +57,18 @@ supervisor::supervisor(const node::job_setting& setting, const node::shared_mapp
       inbox_({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1}),
       monitor_(setting, mapping) {
     inbox_.read_here();
+    if (base::knob_text(base::knob::prefix) && base::knob_is_on(base::knob::prefix)) {
+        output_.emplace();
+    }
+    supervising.owner = this;
+    supervising.thread = gettid();
+    set_room_for_telling(
+        +[] { return supervising.thread != gettid() || supervising.owner->await_room_to_tell(); });
 }
 
 supervisor::~supervisor() {
-    for (const child& one : children_) {
+    set_room_for_telling(nullptr);
+    for (const child_process& one : children_) {
         if (one.has_ended) continue;
         kill(one.id, SIGKILL);
         waitpid(one.id, nullptr, 0);
@@ -66,28 +81,64 @@ int supervisor::run() {
         wait_for_event();
         take_signals();
         collect_ended();
-        for (child_output& output : outputs_) output.pass_on();
-        judge_outputs();
-        if (kill_at_ns_ == 0 && monitor_.sample()) {
-            status_ = 1;
-            end_all();
-        }
-        if (kill_at_ns_ != 0 && node::steady_now_ns() >= kill_at_ns_) {
-            for (const child& one : children_) {
-                if (!one.has_ended) kill(one.id, SIGKILL);
-            }
-        }
+        if (output_) output_->pass_on();
+        judge_output();
+        look_for_hangs();
+        kill_late_ones();
     }
-    for (child_output& output : outputs_) output.pass_all();
-    judge_outputs();
-    outputs_.clear();
+    pass_rest();
     if (interrupted_by_ != 0) {
-        base::say(
-            fmt::format("interrupted by {}; all ranks have ended", strsignal(interrupted_by_)));
+        tell(fmt::format("interrupted by {}; all ranks have ended", strsignal(interrupted_by_)));
         inbox_.have_effect(interrupted_by_);
         return 128 + interrupted_by_;  // the signal is blocked or handled
     }
     return status_;
+}
+
+void supervisor::look_for_hangs() {
+    if (kill_at_ns_ != 0) return;
+    if (!monitor_.sample()) return;
+    status_ = 1;
+    end_all();
+}
+
+/// Those that have not ended when they were asked to.
+void supervisor::kill_late_ones() const {
+    if (kill_at_ns_ == 0 || node::steady_now_ns() < kill_at_ns_) return;
+    for (const child_process& one : children_) {
+        if (!one.has_ended) kill(one.id, SIGKILL);
+    }
+}
+
+/// What the processes have printed and nobody has taken yet, for as long as that takes; or until
+/// somebody wants the end.
+void supervisor::pass_rest() {
+    while (output_ && !output_->pass_all() && !has_waited_enough()) {
+        judge_output();
+        wait_for_event();
+        take_signals();
+    }
+    judge_output();
+    output_.reset();
+}
+
+/// Whether what nobody takes away is lost: some time after a signal that wants the end.
+bool supervisor::has_waited_enough() const {
+    return unwanted_since_ns_ != 0 && node::steady_now_ns() - unwanted_since_ns_ >= 2 * grace_ns;
+}
+
+/// Of `tell`: waits for whoever reads standard error, but obeys signals meanwhile.
+bool supervisor::await_room_to_tell() {
+    while (true) {
+        const bool has_turn = !output_ || output_->pass_lines_before_sentence();
+        pollfd room{STDERR_FILENO, POLLOUT, 0};
+        if (has_turn && (poll(&room, 1, 0) < 0 || room.revents != 0)) return true;
+        note_signals();
+        if (has_waited_enough()) return false;
+        kill_late_ones();
+        std::array<pollfd, 2> files{pollfd{inbox_.file(), POLLIN, 0}, room};
+        poll(files.data(), files.size(), has_turn ? idle_ms() : grace_poll_ms);
+    }
 }
 
 /// All of them, or those that were there when somebody wanted the job to end.
@@ -102,15 +153,13 @@ void supervisor::start_all() {
 }
 
 void supervisor::start(std::uint32_t process) {
-    std::vector<int> ends;  // of standard output and standard error: read, write, read, write
-    if (base::knob_text(base::knob::prefix) && base::knob_is_on(base::knob::prefix)) {
-        ends.resize(4);
-        if (pipe2(ends.data(), O_CLOEXEC) != 0 || pipe2(ends.data() + 2, O_CLOEXEC) != 0) {
-            throw error(status::system_failure,
-                        fmt::format("cannot make pipes for the output of {} processes ({}); raise "
-                                    "`ulimit -n`",
-                                    setting_.shape.processes, std::strerror(errno)));
-        }
+    output_pipes pipes;
+    if (output_ &&
+        (pipe2(pipes.out.data(), O_CLOEXEC) != 0 || pipe2(pipes.err.data(), O_CLOEXEC) != 0)) {
+        throw error(status::system_failure,
+                    fmt::format("cannot make pipes for the output of {} processes ({}); raise "
+                                "`ulimit -n`",
+                                setting_.shape.processes, std::strerror(errno)));
     }
     const pid_t own_id = getpid();
     const pid_t id = fork();
@@ -120,22 +169,19 @@ void supervisor::start(std::uint32_t process) {
                                 "fewer processes",
                                 process, setting_.shape.processes, std::strerror(errno)));
     }
-    if (id == 0) become(process, own_id, ends);
+    if (id == 0) become(process, own_id, pipes);
     children_.push_back({id, false});
     ++running_;
-    if (ends.empty()) return;
+    if (!output_) return;
     const std::uint32_t each = setting_.shape.ranks_per_process;
     const std::string prefix =
         each == 1 ? fmt::format("[{}] ", process)
                   : fmt::format("[{}-{}] ", process * each, process * each + each - 1);
-    close(ends[1]);
-    close(ends[3]);
-    outputs_.emplace_back(ends[0], STDOUT_FILENO, prefix);
-    outputs_.emplace_back(ends[2], STDERR_FILENO, prefix);
+    output_->add(pipes, prefix);
 }
 
 /// The rest of a forked process's life as copy of this one: prepares and executes the program anew.
-void supervisor::become(std::uint32_t process, pid_t parent, const std::vector<int>& output_ends) {
+void supervisor::become(std::uint32_t process, pid_t parent, const output_pipes& pipes) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);  // it died before it could be a reason to die
     inbox_.restore_mask();
@@ -146,9 +192,9 @@ void supervisor::become(std::uint32_t process, pid_t parent, const std::vector<i
         dup2(nothing, STDIN_FILENO);
         close(nothing);
     }
-    if (!output_ends.empty()) {
-        dup2(output_ends[1], STDOUT_FILENO);
-        dup2(output_ends[3], STDERR_FILENO);
+    if (output_) {
+        dup2(pipes.out[1], STDOUT_FILENO);
+        dup2(pipes.err[1], STDERR_FILENO);
     }
     const char* const folder = job_environment::folder_of_start();
     if (folder != nullptr && chdir(folder) != 0) {
@@ -173,16 +219,29 @@ void supervisor::become(std::uint32_t process, pid_t parent, const std::vector<i
 
 void supervisor::wait_for_event() {
     std::vector<pollfd> files{{inbox_.file(), POLLIN, 0}};
-    for (const child_output& output : outputs_) {
-        if (output.file() >= 0) files.push_back({output.file(), POLLIN, 0});
-    }
+    if (output_) output_->list_files(files);
+    poll(files.data(), files.size(), idle_ms());
+}
+
+int supervisor::idle_ms() const {
+    if (kill_at_ns_ != 0 || unwanted_since_ns_ != 0) return grace_poll_ms;
     const int sample_ms = monitor_.poll_timeout_ms();
-    const int idle_ms = sample_ms < 0 ? longest_poll_ms : sample_ms;
-    poll(files.data(), files.size(), kill_at_ns_ != 0 ? grace_poll_ms : idle_ms);
+    return sample_ms < 0 ? longest_poll_ms : sample_ms;
+}
+
+void supervisor::note_signals() {
+    while (const int number = inbox_.take()) {
+        noted_.push_back(number);
+        const bool wants_end = number == SIGINT || number == SIGTERM || number == SIGHUP;
+        if (wants_end && unwanted_since_ns_ == 0) unwanted_since_ns_ = node::steady_now_ns();
+    }
 }
 
 void supervisor::take_signals() {
-    while (const int number = inbox_.take()) {
+    note_signals();
+    while (!noted_.empty()) {
+        const int number = noted_.front();
+        noted_.erase(noted_.begin());
         if (number == SIGUSR1) monitor_.explain();
         if (number == SIGINT || number == SIGTERM || number == SIGHUP) {
             if (interrupted_by_ == 0 && number != SIGHUP) monitor_.explain();
@@ -194,7 +253,7 @@ void supervisor::take_signals() {
 
 void supervisor::collect_ended() {
     for (std::uint32_t process = 0; process < children_.size(); ++process) {
-        child& one = children_[process];
+        child_process& one = children_[process];
         int wait_status = 0;
         const pid_t ended = one.has_ended ? 0 : waitpid(one.id, &wait_status, WNOHANG);
         if (ended == 0) continue;
@@ -253,6 +312,7 @@ void supervisor::judge(std::uint32_t process, int wait_status) {
     if (kill_at_ns_ != 0) return;  // it was asked to end
     if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGINT) {
         interrupted_by_ = SIGINT;  // the terminal's Ctrl-C reaches every process
+        if (unwanted_since_ns_ == 0) unwanted_since_ns_ = node::steady_now_ns();
     } else if (!was_explained) {
         announce_death(process, wait_status);
     }
@@ -262,22 +322,19 @@ void supervisor::judge(std::uint32_t process, int wait_status) {
 
 /// Ends the job where lines of ranks are lost. Who reads no more has had enough: then ranks hear
 /// of it themselves.
-void supervisor::judge_outputs() {
-    if (has_lost_lines_) return;
-    for (const child_output& output : outputs_) {
-        if (output.trouble() == 0 || output.trouble() == EPIPE) continue;
-        has_lost_lines_ = true;
-        status_ = std::max(1, status_);
-        base::say(fmt::format("the output of the ranks cannot be written ({}); the job ends",
-                              std::strerror(output.trouble())));
-        return end_all();
-    }
+void supervisor::judge_output() {
+    if (has_lost_lines_ || !output_ || output_->trouble() == 0) return;
+    has_lost_lines_ = true;
+    status_ = std::max(1, status_);
+    tell(fmt::format("the output of the ranks cannot be written ({}); the job ends",
+                     std::strerror(output_->trouble())));
+    end_all();
 }
 
 void supervisor::end_all() {
     if (kill_at_ns_ != 0) return;
     kill_at_ns_ = node::steady_now_ns() + grace_ns;
-    for (const child& one : children_) {
+    for (const child_process& one : children_) {
         if (!one.has_ended) kill(one.id, SIGTERM);
     }
 }

@@ -13,9 +13,14 @@
 #include "machine/node/shared_mapping.hpp"
 #include "machine/process/job_environment.hpp"
 #include "machine/process/signal_inbox.hpp"
-#include "machine/processes/child_output.hpp"
+#include "machine/processes/job_output.hpp"
 
 namespace selion::machine {
+
+struct child_process {
+    pid_t id = 0;
+    bool has_ended = false;
+};
 
 /// The program's first process under `processes`: starts the others, passes signals and output on,
 /// explains hangs, and ends the job when one of them dies. It is no rank.
@@ -33,23 +38,24 @@ public:
     int run();
 
 private:
-    struct child {
-        pid_t id = 0;
-        bool has_ended = false;
-    };
-
     void start_all();
     void start(std::uint32_t process);
-    [[noreturn]] void become(std::uint32_t process, pid_t parent,
-                             const std::vector<int>& output_ends);
+    [[noreturn]] void become(std::uint32_t process, pid_t parent, const output_pipes& pipes);
+    int idle_ms() const;
     void wait_for_event();
+    void note_signals();
     void take_signals();
+    void look_for_hangs();
+    void kill_late_ones() const;
+    void pass_rest();
+    bool await_room_to_tell();
     void collect_ended();
     void judge(std::uint32_t process, int wait_status);
     void judge_unseen(std::uint32_t process);
     std::optional<int> noted_status(std::uint32_t process) const;
     std::uint32_t telling_rank_of(std::uint32_t process) const;
-    void judge_outputs();
+    void judge_output();
+    bool has_waited_enough() const;
     void end_all();
     void announce_death(std::uint32_t process, int wait_status) const;
 
@@ -58,8 +64,10 @@ private:
     job_environment told_;
     signal_inbox inbox_;
     node::job_monitor monitor_;
-    std::vector<child> children_;  ///< those that were started
-    std::vector<child_output> outputs_;
+    std::vector<child_process> children_;  ///< those that were started
+    std::optional<job_output> output_;     ///< nothing: they print where they like
+    std::vector<int> noted_;               ///< signals that have come and are not handled yet
+    std::int64_t unwanted_since_ns_ = 0;   ///< when somebody first wanted the end; 0: nobody
     std::uint32_t running_ = 0;
     bool has_lost_lines_ = false;
     int status_ = 0;

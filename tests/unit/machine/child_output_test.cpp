@@ -12,7 +12,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 namespace selion::machine {
@@ -36,103 +35,117 @@ class child_output_test : public testing::Test {
 protected:
     child_output_test() {
         EXPECT_EQ(pipe(ends_.data()), 0);
-        target_ = memfd_create("target", MFD_CLOEXEC);
-        output_.emplace(ends_[0], target_, "[3] ");
+        file_ = memfd_create("target", MFD_CLOEXEC);
+        target_.emplace(file_);
+        output_.emplace(ends_[0], *target_, "[3] ");
     }
     ~child_output_test() override {
         output_.reset();
         close_source();
-        close(target_);
+        target_.reset();
+        close(file_);
     }
     void print(std::string_view text) {
         EXPECT_EQ(write(ends_[1], text.data(), text.size()), ssize_t(text.size()));
     }
     /// Has the output written elsewhere.
-    void write_to(int target) {
-        close(std::exchange(target_, target));
+    void write_to(int file) {
         const int source = dup(ends_[0]);
-        output_.emplace(source, target_, "[3] ");
+        output_.reset();
+        target_.emplace(file);
+        close(std::exchange(file_, file));
+        output_.emplace(source, *target_, "[3] ");
+    }
+    void pass_on() {
+        output_->pass_on();
+        target_->write_some();
+    }
+    bool pass_all() {
+        const bool is_all = output_->pass_all();
+        target_->write_some();
+        return is_all;
     }
     void close_source() {
         if (ends_[1] >= 0) close(ends_[1]);
         ends_[1] = -1;
     }
-    std::string passed_on() const {
-        std::string text(1 << 16, '\0');
-        const ssize_t bytes = pread(target_, text.data(), text.size(), 0);
+    std::string passed_on(std::size_t most = 1 << 16) const {
+        std::string text(most, '\0');
+        const ssize_t bytes = pread(file_, text.data(), text.size(), 0);
         text.resize(bytes < 0 ? 0 : static_cast<std::size_t>(bytes));
         return text;
     }
 
     std::array<int, 2> ends_{};
-    int target_ = -1;
+    int file_ = -1;
+    std::optional<output_target> target_;
     std::optional<child_output> output_;
 };
 
 TEST_F(child_output_test, each_line_gets_the_prefix) {
     print("one\ntwo\n\n");
-    output_->pass_on();
+    pass_on();
     EXPECT_EQ(passed_on(), "[3] one\n[3] two\n[3] \n");
 }
 
 TEST_F(child_output_test, a_line_waits_until_it_is_whole) {
     print("first half, ");
-    output_->pass_on();
+    pass_on();
     EXPECT_EQ(passed_on(), "");
     print("second half\nnext");
-    output_->pass_on();
+    pass_on();
     EXPECT_EQ(passed_on(), "[3] first half, second half\n");
 }
 
 TEST_F(child_output_test, the_last_line_needs_no_end) {
     print("done\nlast words");
     close_source();
-    output_->pass_on();
+    pass_on();
     EXPECT_EQ(passed_on(), "[3] done\n[3] last words\n");
     EXPECT_EQ(output_->file(), -1);
 }
 
 TEST_F(child_output_test, what_is_left_is_passed_on_at_the_end) {
     print("one\nrest");
-    output_.reset();
+    EXPECT_TRUE(pass_all());
     EXPECT_EQ(passed_on(), "[3] one\n[3] rest\n");
 }
 
 TEST_F(child_output_test, moves_with_what_it_holds) {
     print("half");
-    output_->pass_on();
+    pass_on();
     child_output moved = std::move(*output_);
     print(" whole\n");
     moved.pass_on();
+    target_->write_some();
     EXPECT_EQ(passed_on(), "[3] half whole\n");
 }
 
 TEST_F(child_output_test, long_lines_stay_whole) {
     const std::string line(40'000, 'x');
     print(line + "\n");
-    output_->pass_on();
+    pass_on();
     EXPECT_EQ(passed_on(), "[3] " + line + "\n");
 }
 
 TEST_F(child_output_test, a_long_line_that_comes_in_parts_stays_whole) {
     print("one\ntwo, ");
-    output_->pass_on();
+    pass_on();
     print("more, ");
-    output_->pass_on();
+    pass_on();
     print("end\nthree\nfour");
-    output_->pass_on();
-    output_->pass_all();
+    pass_on();
+    EXPECT_TRUE(pass_all());
     EXPECT_EQ(passed_on(), "[3] one\n[3] two, more, end\n[3] three\n[3] four\n");
-    EXPECT_EQ(output_->trouble(), 0);
+    EXPECT_EQ(target_->trouble(), 0);
 }
 
 TEST_F(child_output_test, a_full_disk_is_told_and_the_process_goes_on) {
     write_to(open("/dev/full", O_WRONLY | O_CLOEXEC));
     print("one\ntwo\n");
-    output_->pass_on();
-    EXPECT_EQ(output_->trouble(), ENOSPC);
+    pass_on();
+    EXPECT_EQ(target_->trouble(), ENOSPC);
     EXPECT_GE(output_->file(), 0);
-    EXPECT_EQ(child_output(std::move(*output_)).trouble(), ENOSPC);
 }
 
 TEST_F(child_output_test, where_nobody_reads_the_process_sees_it) {
@@ -142,36 +155,59 @@ TEST_F(child_output_test, where_nobody_reads_the_process_sees_it) {
     close(reader[0]);
     write_to(reader[1]);
     print("one\ntwo\n");
-    output_->pass_on();
-    EXPECT_EQ(output_->trouble(), EPIPE);
+    pass_on();
+    pass_on();
+    EXPECT_EQ(target_->trouble(), EPIPE);
     EXPECT_EQ(output_->file(), -1);
     EXPECT_EQ(write(ends_[1], "x", 1), -1);
     EXPECT_EQ(errno, EPIPE);
 }
 
-TEST_F(child_output_test, a_target_that_does_not_block_loses_no_line) {
+TEST_F(child_output_test, a_full_target_is_not_waited_for_and_loses_no_line) {
     std::array<int, 2> reader{};
-    ASSERT_EQ(pipe2(reader.data(), O_NONBLOCK), 0);
+    ASSERT_EQ(pipe2(reader.data(), O_CLOEXEC), 0);
     fcntl(reader[1], F_SETPIPE_SZ, 4096);
-    fcntl(reader[0], F_SETFL, 0);
     write_to(reader[1]);
     const std::string line(60'000, 'x');
+    std::string wanted;
+    for (int i = 0; i < 8; ++i) {
+        print(line + "\n");
+        pass_on();
+        wanted += "[3] " + line + "\n";
+        if (target_->is_full()) break;
+    }
+    EXPECT_TRUE(target_->is_full());
+    print("the last\n");
+    pass_on();
+    EXPECT_FALSE(pass_all()) << "the target has no room for it";
+    wanted += "[3] the last\n";
     std::string got;
-    std::jthread other([&] {
-        std::array<char, 4096> block;
-        while (got.size() < line.size() + 5) {
-            const ssize_t bytes = read(reader[0], block.data(), block.size());
-            if (bytes <= 0) break;
-            got.append(block.data(), static_cast<std::size_t>(bytes));
-        }
-    });
-    print(line + "\n");
-    output_->pass_on();
-    EXPECT_EQ(output_->trouble(), 0);
-    close(std::exchange(target_, -1));
-    other.join();
+    std::array<char, 4096> block;
+    for (bool is_all = false; !is_all || target_->has_waiting();) {
+        const ssize_t bytes = read(reader[0], block.data(), block.size());
+        ASSERT_GT(bytes, 0);
+        got.append(block.data(), static_cast<std::size_t>(bytes));
+        is_all = pass_all();
+    }
+    while (got.size() < wanted.size()) {
+        const ssize_t bytes = read(reader[0], block.data(), block.size());
+        ASSERT_GT(bytes, 0);
+        got.append(block.data(), static_cast<std::size_t>(bytes));
+    }
     close(reader[0]);
-    EXPECT_EQ(got, "[3] " + line + "\n");
+    EXPECT_EQ(target_->trouble(), 0);
+    EXPECT_EQ(got, wanted);
+}
+
+TEST_F(child_output_test, a_line_without_end_is_cut) {
+    const std::string part(50'000, 'x');
+    std::size_t printed = 0;
+    while (printed < child_output::longest_line) {
+        print(part);
+        pass_on();
+        printed += part.size();
+    }
+    EXPECT_EQ(passed_on(4 << 20), "[3] " + std::string(printed, 'x') + "\n");
 }
 
 }  // namespace
