@@ -55,7 +55,8 @@ supervisor::supervisor(const node::job_setting& setting, const node::shared_mapp
       mapping_(mapping),
       told_(std::move(told)),
       inbox_({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1}),
-      monitor_(setting, mapping) {
+      monitor_(setting, mapping),
+      leaving_(setting, mapping) {
     inbox_.read_here();
     if (base::knob_text(base::knob::prefix) && base::knob_is_on(base::knob::prefix)) {
         output_.emplace();
@@ -97,7 +98,8 @@ int supervisor::run() {
 
 void supervisor::look_for_hangs() {
     if (kill_at_ns_ != 0) return;
-    if (!monitor_.sample()) return;
+    const bool is_hang = monitor_.sample();
+    if (!leaving_.sample(children_) && !is_hang) return;
     status_ = 1;
     end_all();
 }

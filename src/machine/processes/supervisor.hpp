@@ -14,13 +14,9 @@
 #include "machine/process/job_environment.hpp"
 #include "machine/process/signal_inbox.hpp"
 #include "machine/processes/job_output.hpp"
+#include "machine/processes/leaving_watch.hpp"
 
 namespace selion::machine {
-
-struct child_process {
-    pid_t id = 0;
-    bool has_ended = false;
-};
 
 /// The program's first process under `processes`: starts the others, passes signals and output on,
 /// explains hangs, and ends the job when one of them dies. It is no rank.
@@ -64,6 +60,7 @@ private:
     job_environment told_;
     signal_inbox inbox_;
     node::job_monitor monitor_;
+    leaving_watch leaving_;
     std::vector<child_process> children_;  ///< those that were started
     std::optional<job_output> output_;     ///< nothing: they print where they like
     std::vector<int> noted_;               ///< signals that have come and are not handled yet
