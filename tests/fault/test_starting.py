@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import resource
+import signal
 from pathlib import Path
 
 import pytest
@@ -157,6 +160,49 @@ def test_mistakes_after_the_function_end_the_job(machine: str):
     sentences = outcome.sentences()
     assert len(sentences) == (2 if machine.startswith("processes") else 1)
     assert all("this thread belongs to no rank" in sentence for sentence in sentences)
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_a_job_may_begin_while_the_program_leaves(machine: str):
+    """Under processes each of the first job's leaves as well, and has no part in the second."""
+    outcome = run("starting", "runs_late", machine=machine)
+    assert (outcome.status, outcome.err) == (0, "")
+    ranks = machines[machine]
+    said = [line for line in lines(outcome.out) if line.startswith("late rank")]
+    assert said == ranks_that_say("late", ranks)
+    assert outcome.out.count("late status 3\n") == 1
+
+
+@pytest.mark.parametrize("machine", ["processes:3", "processes:2x2"])
+@patiently
+def test_processes_that_do_not_end_are_told(machine: str, timeout: str):
+    """Their ranks have returned, so that no wait of a rank tells of them."""
+    who = ["rank 0", "rank 1", "rank 2"] if machine == "processes:3" else ["ranks 0-1", "ranks 2-3"]
+    with Job("starting", "ranks_stay", machine=machine, SELION_HANG_TIMEOUT=timeout) as job:
+        for name in who:
+            job.wait_for(rf"^  {name} \(process \d+\)$")
+        os.kill(job.process.pid, signal.SIGTERM)
+        outcome = job.end(within=soon)
+    assert outcome.status == -signal.SIGTERM
+    assert re.search(rf"hang: .* of {machine} ha(s|ve) not ended {timeout} s after the ranks", job.err)
+    ended = run("starting", "ranks_stay", machine=machine, SELION_HANG_TIMEOUT=timeout,
+                SELION_HANG_ACTION="abort")
+    assert ended.status == 1
+    assert ended.sentences()[-1] == "SELION_HANG_ACTION=abort: the job ends"
+
+
+@pytest.mark.skipif(is_sanitized, reason="a sanitizer makes frames larger")
+@pytest.mark.parametrize("machine", ["threads:1", "threads:2@2", "processes:2", "processes:1x2",
+                                     "sim:crossbar,ranks=2,context=threads"])
+def test_ranks_have_a_large_stack_where_it_is_unlimited(machine: str):
+    if resource.getrlimit(resource.RLIMIT_STACK)[1] != resource.RLIM_INFINITY:
+        pytest.skip("stacks are limited here")
+
+    def lift() -> None:
+        resource.setrlimit(resource.RLIMIT_STACK, (resource.RLIM_INFINITY,) * 2)
+
+    outcome = run("starting", "stack", machine=machine, prepare=lift)
+    assert (outcome.status, outcome.err) == (0, "")
 
 
 @pytest.mark.parametrize("machine", ["threads:3", "threads:8@2"])

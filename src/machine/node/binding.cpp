@@ -129,7 +129,9 @@ processor_place place_of_processor(std::uint32_t processor) {
 
 const std::vector<int>& processors_by_core() {
     // Loading takes milliseconds; and once threads are bound, the mask of one says nothing.
-    static const std::vector<int> processors = core_topology().first_allowed_processors();
+    // Never destroyed: jobs may begin while the program leaves.
+    static const auto& processors =
+        *new std::vector<int>(core_topology().first_allowed_processors());
     return processors;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iterator>
 #include <sstream>
@@ -20,6 +21,31 @@ constexpr std::string_view file_prefix = "SELION_JOB_FILE_";  // before the name
 std::string text_of(const char* name) {
     const char* const value = std::getenv(name);
     return value != nullptr ? value : "";
+}
+
+/// Those that follow each other and are alike in one word: a variable may not be of any length.
+std::string text_of(const std::vector<ended_run>& runs) {
+    std::string words;
+    for (auto first = runs.begin(); first != runs.end();) {
+        const auto next =
+            std::find_if(first, runs.end(), [&](const ended_run& one) { return one != *first; });
+        words += fmt::format("{}{}*{} ", first->is_of_processes ? 'p' : 'o', first->status,
+                             next - first);
+        first = next;
+    }
+    return words;
+}
+
+std::vector<ended_run> runs_of(const std::string& text) {
+    std::istringstream words(text);
+    std::vector<ended_run> runs;
+    char kind = 0;
+    char times = 0;
+    std::size_t count = 0;
+    for (int status = 0; words >> kind >> status >> times >> count && times == '*';) {
+        runs.insert(runs.end(), count, {kind == 'p', status});
+    }
+    return runs;
 }
 
 /// Takes the variables of files away. @return what they say
@@ -57,13 +83,9 @@ std::optional<job_environment> own_place(const std::string& text) {
 }  // namespace
 
 std::vector<std::string> job_environment::to_variables() const {
-    std::string words;
-    for (const ended_run& one : earlier) {
-        words += fmt::format("{}{} ", one.is_of_processes ? 'p' : 'o', one.status);
-    }
     std::vector<std::string> all{
         fmt::format("{}={} {} {} {}", place_name, memory_file, process, parent, handed_file),
-        fmt::format("{}={}", earlier_name, words)};
+        fmt::format("{}={}", earlier_name, text_of(earlier))};
     for (const auto& [variable, file] : files) {
         all.push_back(fmt::format("{}{}={} {}", file_prefix, variable, file.number, file.path));
     }
@@ -72,16 +94,13 @@ std::vector<std::string> job_environment::to_variables() const {
 
 std::optional<job_environment> job_environment::take() {
     std::optional<job_environment> found = own_place(text_of(place_name));
-    std::istringstream earlier_words(text_of(earlier_name));
+    const std::string earlier_words = text_of(earlier_name);
     unsetenv(place_name);
     unsetenv(earlier_name);
     numbered_files files = take_files();
     if (!found) return std::nullopt;
     found->files = std::move(files);
-    char kind = 0;
-    for (int status = 0; earlier_words >> kind >> status;) {
-        found->earlier.push_back({kind == 'p', status});
-    }
+    found->earlier = runs_of(earlier_words);
     return found;
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -19,6 +20,8 @@ struct run_history {
     std::uint32_t calls = 0;
     std::uint32_t number = 0;  ///< of the latest one, in all processes of its job
     std::optional<job_environment> place;
+    std::array<std::size_t, 2> passed{};           ///< of `place->earlier`, by calls of each kind
+    std::optional<int> status_when_over;           ///< of this process's part in its job
     pid_t looked_in = 0;                           ///< the process that has looked for its place
     std::map<std::string, std::uint32_t> writers;  ///< jobs by the file that they write
     std::mutex of_writers;                         ///< any thread may start a job elsewhere
@@ -42,6 +45,14 @@ const first_state& state_at_start() {
 }
 
 [[maybe_unused]] const first_state& looked_at_once = state_at_start();
+
+/// @return the first such call from a place on, of those before this process was started, or their
+/// number. The process has a place.
+std::size_t next_alike(std::size_t from, bool is_of_processes) {
+    const std::vector<ended_run>& earlier = history().place->earlier;
+    while (from < earlier.size() && earlier[from].is_of_processes != is_of_processes) ++from;
+    return from;
+}
 
 void look_for_place() {
     if (history().looked_in != 0) return;
@@ -68,22 +79,29 @@ run_call::~run_call() {
 }
 
 std::optional<int> run_call::begin_on(std::string_view spec) {
+    if (history().status_when_over) return history().status_when_over;
     is_of_processes_ = spec.substr(0, spec.find_first_of(":,")) == "processes";
     const job_environment* const place = place_in_job();
     if (place == nullptr) return std::nullopt;
-    const auto is_alike = [&](const ended_run& one) {
-        return one.is_of_processes == is_of_processes_;
-    };
-    auto before = std::ranges::count_if(history().ended, is_alike);
-    for (const ended_run& one : place->earlier) {
-        if (is_alike(one) && before-- == 0) return one.status;
-    }
-    return std::nullopt;
+    const std::size_t next = next_alike(history().passed[is_of_processes_], is_of_processes_);
+    if (next == place->earlier.size()) return std::nullopt;
+    return place->earlier[next].status;
 }
 
 int run_call::end_with(int status) {
     history().ended.push_back({is_of_processes_, status});
+    const job_environment* const place = place_in_job();
+    std::size_t& passed = history().passed[is_of_processes_];
+    if (place != nullptr) {
+        passed = std::min(next_alike(passed, is_of_processes_) + 1, place->earlier.size());
+    }
     return status;
+}
+
+void pass_by_all_runs(int status) {
+    history().status_when_over = status;
+    // release: pairs with the next call [run.claim]
+    calling.store(0, std::memory_order_release);
 }
 
 std::uint32_t job_number() { return history().number; }

@@ -35,6 +35,10 @@ private:
     bool is_of_processes_ = false;
 };
 
+/// The part of this process in a job is over, and it leaves: calls of `run` that it still makes, in
+/// destructors of static objects and functions of `atexit`, pass by. @param status they come to
+void pass_by_all_runs(int status);
+
 /// Number of the latest call; that of the first is 1. All processes of a job have it in common.
 std::uint32_t job_number();
 

@@ -136,6 +136,8 @@ private:
         }
         die_if_interrupted();
         publish(mapping_->process(place.process).has_finished, 1u);
+        // What runs as the program leaves may call run again: that is for the first process.
+        pass_by_all_runs(exit_status_of(status));
         std::exit(exit_status_of(status));
     }
 };

@@ -30,6 +30,18 @@ TEST_F(job_environment_test, comes_back_as_it_was_told) {
     EXPECT_EQ(taken->files, files);
 }
 
+TEST_F(job_environment_test, many_earlier_runs_are_told_in_few_words) {
+    std::vector<ended_run> many(100'000, {true, 0});
+    many.push_back({true, 5});
+    many.insert(many.end(), 50'000, {false, 255});
+    const job_environment place{.memory_file = 7, .parent = getppid(), .earlier = many};
+    for (const std::string& variable : place.to_variables()) EXPECT_LT(variable.size(), 100u);
+    put(place);
+    const std::optional<job_environment> taken = job_environment::take();
+    ASSERT_TRUE(taken.has_value());
+    EXPECT_EQ(taken->earlier, many);
+}
+
 TEST_F(job_environment_test, no_earlier_runs) {
     put({7, 0, getppid(), {}});
     ASSERT_TRUE(job_environment::take().has_value());
