@@ -8,14 +8,15 @@ import os
 import platform
 import random
 import re
+import shutil
 import signal
 import time
 from pathlib import Path
 
 import pytest
 from jobs import (
-    Job, files_used_by, is_alive, is_sanitized, members_of, names_of_memory, run, site, soon,
-    trying, wait_until_gone,
+    Job, files_used_by, is_alive, is_sanitized, members_of, names_of_memory, programs, run, site,
+    soon, trying, wait_until_gone,
 )
 
 _source = Path(__file__).resolve().parents[2]
@@ -225,6 +226,25 @@ def test_the_first_process_may_be_killed(machine: str):
         assert wait_until_gone(processes, soon) == []
         print(f"{machine}: all gone {time.monotonic() - start:.3f} s after SIGKILL of the first")
         assert job.end(within=soon).status == -9
+
+
+@pytest.mark.skipif(is_sanitized, reason="a sanitizer will not watch a program with privileges")
+@pytest.mark.parametrize("machine", process_machines)
+def test_the_first_process_of_a_program_with_privileges_may_be_killed(machine: str,
+                                                                      tmp_path: Path):
+    """The system forgets who wants to die with it as such a program is executed."""
+    program = tmp_path / "test_dying"
+    shutil.copy(programs / "test_dying", program)
+    groups = {os.getegid() + 1} if os.geteuid() == 0 else set(os.getgroups()) - {os.getegid()}
+    if not groups or os.statvfs(tmp_path).f_flag & os.ST_NOSUID:
+        pytest.skip("no program can be given privileges here")
+    os.chown(program, -1, groups.pop())
+    program.chmod(0o2755)
+    with Job("", "wait", "1", machine=machine, command=[program]) as job:
+        processes = set(job.processes(machines[machine]).values())
+        job.wait_for("^dying$")
+        os.kill(job.process.pid, signal.SIGKILL)
+        assert wait_until_gone(processes, soon) == []
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -109,6 +109,8 @@ private:
     }
 
     [[noreturn]] void run_ranks(const job& work, const job_environment& place) {
+        // A program with privileges of its own (set-uid, file capabilities) has lost the request.
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != place.parent) std::_Exit(1);
         result<node::shared_mapping> mapping = node::shared_mapping::attach(place.memory_file);
         if (!mapping) {
