@@ -180,6 +180,19 @@ def test_a_death_whose_status_the_program_has_taken_is_told(machine: str):
     assert "how is not known, because the program's own handler of SIGCHLD has taken" in sentence
 
 
+@pytest.mark.parametrize("handler", ["", "own"])
+@pytest.mark.parametrize("machine", ["processes:3", "processes:2x2"])
+def test_a_program_may_have_told_the_system_to_keep_no_children(machine: str, handler: str):
+    own = {"HANDLER": handler} if handler else {}
+    for status in (0, 5):
+        outcome = run("surroundings", "keeping_none", str(status), machine=machine, **own)
+        assert (outcome.status, outcome.err) == (status, "")
+    killed = run("surroundings", "keeping_none", "kill", machine=machine, **own)
+    assert killed.status == 137
+    [sentence] = killed.sentences()
+    assert "was ended by signal 9" in sentence
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_blocked_signals_are_no_hindrance(machine: str):
     def block() -> None:

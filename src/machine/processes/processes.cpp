@@ -40,21 +40,28 @@ void hold_standard_files() {
 }
 
 /// While it lives, children that end wait until they are asked for, also in a program that was
-/// started by one that ignores its children.
+/// started by one that ignores its children, or that has told the system not to keep them.
 class kept_children {
 public:
     kept_children() {
         sigaction(SIGCHLD, nullptr, &before_);
-        if (before_.sa_handler == SIG_IGN) ::signal(SIGCHLD, SIG_DFL);
+        struct sigaction wanted = before_;
+        const bool ignores = (wanted.sa_flags & SA_SIGINFO) == 0 && wanted.sa_handler == SIG_IGN;
+        is_changed_ = ignores || (wanted.sa_flags & SA_NOCLDWAIT) != 0;
+        if (!is_changed_) return;
+        if (ignores) wanted.sa_handler = SIG_DFL;
+        wanted.sa_flags &= ~SA_NOCLDWAIT;
+        sigaction(SIGCHLD, &wanted, nullptr);
     }
     ~kept_children() {
-        if (before_.sa_handler == SIG_IGN) sigaction(SIGCHLD, &before_, nullptr);
+        if (is_changed_) sigaction(SIGCHLD, &before_, nullptr);
     }
     kept_children(const kept_children&) = delete;
     kept_children& operator=(const kept_children&) = delete;
 
 private:
     struct sigaction before_ {};
+    bool is_changed_ = false;
 };
 
 class processes_machine final : public node::node_machine {
