@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "base/knobs.hpp"
@@ -19,6 +18,7 @@
 #include "machine/process/crash_handler.hpp"
 #include "machine/process/exit_watch.hpp"
 #include "machine/process/program_images.hpp"
+#include "machine/process/rank_thread.hpp"
 #include "selion/machines.hpp"
 
 namespace selion::machine {
@@ -239,7 +239,7 @@ int fabric_machine::run_ranks(const job& work) {
     if (ranks_.size() == 1) {
         run_rank(work, ranks_.front());
     } else {
-        std::vector<std::jthread> threads;
+        std::vector<rank_thread> threads;
         for (fabric_rank& rank : ranks_) {
             threads.emplace_back([this, &work, &rank] { run_rank(work, rank); });
         }

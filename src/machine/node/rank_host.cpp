@@ -8,7 +8,6 @@
 #include <atomic>
 #include <optional>
 #include <system_error>
-#include <thread>
 
 #include "machine/node/binding.hpp"
 #include "machine/node/fiber_carrier.hpp"
@@ -16,6 +15,7 @@
 #include "machine/process/crash_handler.hpp"
 #include "machine/process/failure.hpp"
 #include "machine/process/last_words.hpp"
+#include "machine/process/rank_thread.hpp"
 
 namespace selion::machine::node {
 
@@ -119,7 +119,7 @@ int rank_host::run(const job& work, bool may_use_caller) {
     if (may_use_caller && carriers == 1) {
         run_or_end(0);
     } else {
-        std::vector<std::jthread> threads;
+        std::vector<rank_thread> threads;
         try {
             for (std::uint32_t c = 0; c < carriers; ++c) {
                 threads.emplace_back([&run_or_end, c] { run_or_end(c); });

@@ -8,7 +8,6 @@
 
 #include <array>
 #include <system_error>
-#include <thread>
 
 #include "machine/node/doorbell.hpp"
 #include "machine/node/job_monitor.hpp"
@@ -17,6 +16,7 @@
 #include "machine/process/exit_watch.hpp"
 #include "machine/process/failure.hpp"
 #include "machine/process/last_words.hpp"
+#include "machine/process/rank_thread.hpp"
 #include "machine/process/signal_inbox.hpp"
 
 namespace selion::machine {
@@ -57,9 +57,9 @@ public:
         signal_inbox inbox({SIGUSR1}, {SIGINT, SIGTERM});
         const completion_event done;
         int status = 0;
-        std::jthread ranks;
+        rank_thread ranks;
         try {
-            ranks = std::jthread([&] {
+            ranks = rank_thread([&] {
                 status = ranks_->run(work, true);
                 done.set();
             });

@@ -3,10 +3,10 @@
 
 #include <semaphore>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "machine/process/crash_handler.hpp"
+#include "machine/process/rank_thread.hpp"
 #include "machine/sim/engine/execution.hpp"
 
 namespace selion::machine::sim {
@@ -16,11 +16,8 @@ namespace {
 /// rank wrote before it stopped is visible to the next.
 class thread_of_rank final : public stack_of_rank {
 public:
-    ~thread_of_rank() override {
-        if (thread_.joinable()) thread_.join();
-    }
     std::binary_semaphore turn_{0};
-    std::thread thread_;
+    rank_thread thread_;  // its end comes first
 };
 
 class thread_execution final : public execution {
@@ -35,7 +32,7 @@ public:
                                         std::function<stack_of_rank&()> body) override {
         auto made = std::make_unique<thread_of_rank>();
         try {
-            made->thread_ = std::thread([self = made.get(), body = std::move(body)] {
+            made->thread_ = rank_thread([self = made.get(), body = std::move(body)] {
                 const signal_stack stack_for_signals;
                 self->turn_.acquire();
                 static_cast<thread_of_rank&>(body()).turn_.release();
