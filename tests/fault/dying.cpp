@@ -10,6 +10,7 @@
 #include <selion/selion.hpp>
 
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -46,7 +47,30 @@ void overrun_heap() {
     std::free(const_cast<char*>(block));
 }
 
+/// Whoever next wants memory of a small size from the thread's heap goes to an address that no
+/// program can have, or is stopped by the allocator, which sees it.
+void spoil_heap(bool is_seen) {
+    constexpr std::uintptr_t nowhere = 0xdead'0000'0000'0000;
+    for (std::size_t bytes = 24; bytes <= 1032; bytes += 16) {
+        void* const volatile first = std::malloc(bytes);
+        void* const volatile second = std::malloc(bytes);
+        std::free(first);
+        std::free(second);
+        // The allocator keeps the place of the next free block here, changed by its own.
+        auto* const place = static_cast<volatile std::uintptr_t*>(second);
+        *place = (reinterpret_cast<std::uintptr_t>(place) >> 12) ^ (nowhere + is_seen);
+        void* const volatile block = std::malloc(bytes);
+        static_cast<void>(block);
+    }
+}
+
 void die(std::string_view how) {
+    if (how == "trap") raise(SIGTRAP);
+    if (how == "sys") raise(SIGSYS);
+    if (how == "segv_spoiled" || how == "segv_seen") {
+        spoil_heap(how == "segv_seen");
+        *no_memory = 1;
+    }
     if (how == "segv") *no_memory = 1;
     if (how == "garbage") *no_address = 1;
     if (how == "abort") std::abort();

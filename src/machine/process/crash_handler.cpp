@@ -20,7 +20,7 @@
 namespace selion::machine {
 namespace {
 
-constexpr std::array fatal_signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+constexpr std::array fatal_signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
 constexpr std::size_t stack_bytes = 64 * 1024;
 
 /// Whether somebody else says what happened; set once before ranks start.
@@ -29,6 +29,13 @@ pid_t handling_process = 0;  ///< the ranks' own
 /// The thread that tells of its death; 0: none. Others that die meanwhile leave the word to it.
 std::atomic<pid_t> teller = 0;
 static_assert(std::atomic<pid_t>::is_always_lock_free);
+/// What it does about that, for itself alone.
+struct told_death {
+    int signal = 0;
+    bool is_to_be_said = false;  ///< that it died, and has not been yet
+    std::array<char, 200> short_text{};
+};
+told_death told;
 
 /// Whether the fault lies where the stack would grow to: at its pointer, or in the frame above it.
 /// Memory there is mapped unless it is beyond the end of the stack.
@@ -57,35 +64,69 @@ fault_place place_of(int number, const siginfo_t& info, const void* interrupted)
 }
 
 void print_death(const detail::rank_context& rank, int number) {
-    // Building the sentence allocates, and the crash may have happened inside the allocator.
-    static std::array<char, 200> short_text;
+    // Building the sentence allocates. That may wait for ever, where the crash has happened inside
+    // the allocator, or crash itself, where what is wrong is the heap.
     const auto text = fmt::format_to_n(
-        short_text.data(), short_text.size() - 1,
-        "selion: rank {} of {} died of signal {}, and more could not be told within a second, as "
-        "where it has written beyond a block of the heap; it ends\n",
+        told.short_text.data(), told.short_text.size() - 1,
+        "selion: rank {} of {} died of signal {}, and more could not be told, as where it has "
+        "written beyond a block of the heap; it ends\n",
         rank.rank, rank.ranks, number);
     *text.out = '\0';
-    die_within(1, number, short_text.data());
+    told.is_to_be_said = true;
+    die_within(1, number, told.short_text.data());
     base::say(fmt::format("rank {} of {} died of {} (signal {}){}, {}; {}", rank.rank, rank.ranks,
                           strsignal(number), number, crash_place_text(*rank.call),
                           last_call_text(*rank.call),
                           rank.deaths != nullptr ? "the others go on" : "the job ends"));
+    told.is_to_be_said = false;
     die_within(1, number, "");  // it is told
 }
 
-/// Ranks that make the same mistake die at the same time, and the first to end the process would
-/// cut the other short. @return whether this thread is to tell: not if it has died in telling.
-bool may_tell() {
-    pid_t first = 0;
-    if (teller.compare_exchange_strong(first, gettid(), std::memory_order_relaxed)) return true;
-    while (first != gettid()) pause();  // until the process ends
-    return false;
+/// For the thread that tells of its death, and has died of that.
+void end_telling() {
+    if (told.is_to_be_said) {
+        // Nobody can be told that it could not be written.
+        [[maybe_unused]] const ssize_t written =
+            write(STDERR_FILENO, told.short_text.data(), std::strlen(told.short_text.data()));
+    }
+    die_of(told.signal);
 }
+
+/// Ranks that make the same mistake die at the same time, and the first to end the process would
+/// cut the other short. Returns to the one that is to tell.
+void wait_for_teller(int number) {
+    pid_t first = 0;
+    if (teller.compare_exchange_strong(first, gettid(), std::memory_order_relaxed)) {
+        told.signal = number;
+        return;
+    }
+    if (first == gettid()) end_telling();
+    while (true) pause();  // until the process ends
+}
+
+/// While it lives, the thread may die in the handler, and get there once more.
+class open_to_deaths {
+public:
+    open_to_deaths() {
+        sigset_t fatal;
+        sigemptyset(&fatal);
+        for (const int number : fatal_signals) sigaddset(&fatal, number);
+        pthread_sigmask(SIG_UNBLOCK, &fatal, &before_);
+    }
+    ~open_to_deaths() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    open_to_deaths(const open_to_deaths&) = delete;
+    open_to_deaths& operator=(const open_to_deaths&) = delete;
+
+private:
+    sigset_t before_{};
+};
 
 void on_fatal_signal(int number, siginfo_t* info, void* interrupted) {
     const detail::rank_context& context = *detail::current_context;
     // A child that a rank has forked is no rank.
-    if (context.ranks != 0 && getpid() == handling_process && may_tell()) {
+    if (context.ranks != 0 && getpid() == handling_process) {
+        wait_for_teller(number);
+        const open_to_deaths while_telling;
         const fault_place place = place_of(number, *info, interrupted);
         publish(context.call->crash_place, static_cast<std::uint32_t>(place));
         const std::uint32_t own_thread = look_at(context.call->thread_id);
