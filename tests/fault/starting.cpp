@@ -3,6 +3,7 @@
 // leave while one runs.
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <selion/selion.hpp>
@@ -189,6 +190,11 @@ void use_stack() {
     for (std::size_t i = 0; i < frame.size(); i += 4096) low[i] = 'A';
 }
 
+/// How much of its memory the process has touched.
+void tell_memory() {
+    if (std::system("grep '^VmRSS:' /proc/$PPID/status") != 0) std::abort();
+}
+
 /// Which of the signals that the library reads are blocked in what a rank starts.
 void tell_blocked(const selion::world& world) {
     say_rank(world, "begins in");
@@ -216,10 +222,12 @@ int main(int argc, char** argv) {
     if (what == "beside") start_older_thread();
     late.wish = what;
     late.is_rank = is_rank;
+    if (what == "locked" && mlockall(MCL_FUTURE) != 0) return 65;
     if (what == "full" && !is_rank) open_all_files_but(std::atoi(argv[2]));
     if (what == "retitled") std::memset(argv[2], '-', std::strlen(argv[2]));
     return selion::run(argc, argv, [&](selion::world& world) {
         if (what == "retitled") say_rank(world, given);
+        if (what == "locked") tell_memory();
         if (what == "stack") use_stack();
         if (what == "blocked") tell_blocked(world);
         if (what == "beside") say_rank(world, "waiting");

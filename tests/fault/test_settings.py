@@ -257,6 +257,31 @@ def test_too_little_address_space(machine: str):
     assert fitting.status == 0 and fitting.err == ""
 
 
+@pytest.mark.skipif(is_sanitized, reason="a sanitizer maps more than that")
+@pytest.mark.parametrize(("limit", "name"), [(resource.RLIMIT_AS, "`ulimit -v`"),
+                                             (resource.RLIMIT_DATA, "`ulimit -d`")])
+@pytest.mark.parametrize(("change", "named"), [
+    ({"SELION_HEAP": "1G"}, "SELION_HEAP"),
+    ({"SELION_MESSAGE_MEMORY": "1G", "SELION_HEAP": "64M"}, "SELION_MESSAGE_MEMORY"),
+    ({"SELION_STACK": "512M", "SELION_HEAP": "64M"}, "SELION_STACK"),
+])
+@pytest.mark.parametrize("machine", ["threads:4@2", "sim:crossbar,ranks=4"])
+def test_what_is_too_large_and_the_limit_are_named(machine: str, change: dict[str, str], named: str,
+                                                   limit: int, name: str):
+    if machine.startswith("sim") and named != "SELION_STACK":
+        pytest.skip("its memory is another")
+
+    def prepare() -> None:
+        resource.setrlimit(limit, (1 << 30, 1 << 30))
+
+    outcome = run("surroundings", "arguments", machine=machine, prepare=prepare, **change)
+    [sentence] = outcome.err.rstrip("\n").split("\n")
+    assert sentence.startswith("selion: cannot map ")
+    assert f"set {named} to a smaller size" in sentence
+    assert f"raise {name}" in sentence
+    assert outcome.status == 1 and outcome.out == ""
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_more_address_space_than_a_process_has(machine: str):
     outcome = run("surroundings", "arguments", machine=machine.replace("2", "512"),

@@ -162,6 +162,19 @@ def test_mistakes_after_the_function_end_the_job(machine: str):
     assert all("this thread belongs to no rank" in sentence for sentence in sentences)
 
 
+@pytest.mark.skipif(is_sanitized, reason="a sanitizer maps more than that")
+@pytest.mark.parametrize("machine", ["threads:2", "threads:2@1", "processes:2"])
+def test_a_program_that_keeps_its_memory_in_place_keeps_no_reserve_there(machine: str):
+    """What ranks may grow to is not touched at once."""
+    outcome = run("starting", "locked", machine=machine, SELION_HEAP="256M")
+    if outcome.status == 65:
+        pytest.skip("no memory can be kept in place here")
+    assert (outcome.status, outcome.err) == (0, "")
+    touched = [int(one) for one in re.findall(r"^VmRSS:\s+(\d+) kB$", outcome.out, re.M)]
+    assert len(touched) == 2
+    assert max(touched) < 200 * 1024
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_a_job_may_begin_while_the_program_leaves(machine: str):
     """Under processes each of the first job's leaves as well, and has no part in the second."""
@@ -184,7 +197,7 @@ def test_processes_that_do_not_end_are_told(machine: str, timeout: str):
         os.kill(job.process.pid, signal.SIGTERM)
         outcome = job.end(within=soon)
     assert outcome.status == -signal.SIGTERM
-    assert re.search(rf"hang: .* of {machine} ha(s|ve) not ended {timeout} s after the ranks", job.err)
+    assert re.search(rf"hang: .* of {machine} ha(s|ve) not ended {timeout} s after", job.err)
     ended = run("starting", "ranks_stay", machine=machine, SELION_HANG_TIMEOUT=timeout,
                 SELION_HANG_ACTION="abort")
     assert ended.status == 1

@@ -92,6 +92,17 @@ std::uint64_t easy_address_bytes() {
     return least;
 }
 
+std::string mapping_limits() {
+    const auto is_limited = [](auto which) {
+        rlimit limit{};
+        return getrlimit(which, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    };
+    const bool of_addresses = is_limited(RLIMIT_AS);
+    const bool of_data = is_limited(RLIMIT_DATA);
+    if (of_addresses && of_data) return "`ulimit -v` and `ulimit -d`";
+    return of_addresses ? "`ulimit -v`" : of_data ? "`ulimit -d`" : "";
+}
+
 std::uint64_t stack_guard_bytes() {
     constexpr std::uint64_t where_addresses_are_few = std::uint64_t{256} << 10;
     static const bool are_few = easy_address_bytes() != UINT64_MAX;

@@ -15,6 +15,10 @@ std::uint64_t memory_limit_bytes();
 /// some too; with no such limit, as many as there are.
 std::uint64_t easy_address_bytes();
 
+/// Names of the limits that bound how much memory the process may map, as in "`ulimit -v` and
+/// `ulimit -d`"; empty: none does.
+std::string mapping_limits();
+
 /// Assumed of the local variables of one function, which compilers do not probe page by page: so
 /// far beyond the end of a stack a fault counts as the stack's.
 inline constexpr std::uint64_t largest_frame_bytes = std::uint64_t{64} << 20;

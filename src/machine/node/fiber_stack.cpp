@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <string>
 
 #include "base/units.hpp"
 #include "machine/fiber/sanitizer_fiber.hpp"
@@ -26,10 +27,12 @@ boost::context::stack_context fiber_stack::allocate() {
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (low == MAP_FAILED ||
         mprotect(static_cast<std::byte*>(low) + guard, usable, PROT_READ | PROT_WRITE) != 0) {
+        const std::string limits = mapping_limits();
         throw error(status::out_of_memory,
                     fmt::format("cannot map a fiber's stack of {}; set SELION_STACK to a smaller "
-                                "size, use fewer ranks, or raise `sysctl vm.max_map_count`",
-                                base::bytes_text(usable)));
+                                "size, use fewer ranks, or raise {}",
+                                base::bytes_text(usable),
+                                limits.empty() ? "`sysctl vm.max_map_count`" : limits));
     }
     boost::context::stack_context stack;
     stack.size = usable;

@@ -69,14 +69,24 @@ control_block lay_out(const mapping_plan& plan) {
 }
 
 error failure(std::string_view what, const control_block& control) {
-    const char limit = errno == EFBIG ? 'f' : 'v';  // of the file that is mapped, or of all memory
-    const std::string why = std::strerror(errno);
-    return {
-        status::out_of_memory,
-        fmt::format("cannot {} {} of address space for {} ranks of {} each ({}); set SELION_HEAP "
-                    "to a smaller size, or raise `ulimit -{}`",
-                    what, base::bytes_text(control.total_bytes), control.ranks,
-                    base::bytes_text(control.reserve_bytes), why, limit)};
+    const int code = errno;
+    // Of the file that is mapped, of what the program keeps in place by mlockall, or of all memory.
+    std::string limits = code == EFBIG    ? "`ulimit -f`"
+                         : code == EAGAIN ? "`ulimit -l`, or do without mlockall"
+                                          : mapping_limits();
+    if (limits.empty()) limits = "`ulimit -v`";
+    const std::uint64_t for_messages = control.slices_offset - control.mail_offset;
+    const bool are_messages_more = for_messages > control.total_bytes - for_messages;
+    const std::string whose =
+        are_messages_more
+            ? fmt::format(", of which messages under way have {}", base::bytes_text(for_messages))
+            : fmt::format(" for {} ranks of {} each", control.ranks,
+                          base::bytes_text(control.reserve_bytes));
+    return {status::out_of_memory,
+            fmt::format("cannot {} {} of address space{} ({}); set {} to a smaller size, or raise "
+                        "{}",
+                        what, base::bytes_text(control.total_bytes), whose, std::strerror(code),
+                        are_messages_more ? "SELION_MESSAGE_MEMORY" : "SELION_HEAP", limits)};
 }
 
 std::byte* map(std::uint64_t bytes, int file) {
@@ -89,9 +99,12 @@ std::byte* map(std::uint64_t bytes, int file) {
     const std::uint64_t tail = low + slice_alignment - start;
     if (tail != 0) munmap(reinterpret_cast<void*>(start + bytes), tail);
     const int flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-    void* mapped = mmap(reinterpret_cast<void*>(start), bytes, PROT_READ | PROT_WRITE,
+    // Opened later: what a program keeps in place (mlockall) would be all of it, and one mapping in
+    // the place of another gets past `ulimit -d`, which all later ones then meet.
+    void* mapped = mmap(reinterpret_cast<void*>(start), bytes, PROT_NONE,
                         flags | MAP_NORESERVE | MAP_FIXED, file, 0);
-    if (mapped == MAP_FAILED) {
+    if (mapped != MAP_FAILED) munlock(mapped, bytes);
+    if (mapped == MAP_FAILED || mprotect(mapped, bytes, PROT_READ | PROT_WRITE) != 0) {
         const int why = errno;
         munmap(reinterpret_cast<void*>(start), bytes);
         errno = why;

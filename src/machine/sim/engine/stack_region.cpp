@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <string>
 
 #include "base/units.hpp"
 #include "machine/fiber/sanitizer_fiber.hpp"
@@ -50,10 +51,12 @@ stack_region::stack_region(std::uint32_t ranks, std::size_t stack_bytes) : ranks
     }
     if (start == MAP_FAILED || (opens_stacks && guarded_ < ranks)) {
         if (start != MAP_FAILED) munmap(start, stride_ * ranks);
+        const std::string limits = mapping_limits();
         throw error(status::out_of_memory,
-                    fmt::format("cannot map {} stacks of {}; set SELION_STACK to a smaller size or "
-                                "use fewer ranks",
-                                ranks, base::bytes_text(stack_bytes)));
+                    fmt::format("cannot map {} stacks of {}; set SELION_STACK to a smaller size{}",
+                                ranks, base::bytes_text(stack_bytes),
+                                limits.empty() ? " or use fewer ranks"
+                                               : ", use fewer ranks, or raise " + limits));
     }
     // Large pages would give every rank two megabytes.
     madvise(start_, stride_ * ranks, MADV_NOHUGEPAGE);
