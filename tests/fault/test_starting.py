@@ -134,6 +134,19 @@ def test_a_limit_of_writable_memory_is_kept_to(machine: str):
 
 
 @pytest.mark.parametrize("machine", machines)
+def test_a_program_may_close_what_it_has_not_opened(machine: str, tmp_path: Path):
+    """Ranks that are processes have got files of the first one."""
+    table = tmp_path / "table.json"
+    table.write_text("no table")
+    outcome = run("starting", "closed", machine=machine, SELION_TUNING=str(table))
+    assert outcome.status == 0
+    [sentence] = outcome.sentences()
+    assert sentence.startswith(f"warning: the tuning file {table} ")
+    plain = run("starting", "closed", machine=machine)
+    assert (plain.status, plain.err) == (0, "")
+
+
+@pytest.mark.parametrize("machine", machines)
 def test_a_thread_that_waits_for_input_is_no_hindrance(machine: str):
     with Job("starting", "reader", machine=machine) as job:
         job.wait_for("^over$")

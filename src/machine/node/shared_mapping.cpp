@@ -178,9 +178,11 @@ result<shared_mapping> shared_mapping::attach(int file) {
     control_block control{};
     if (pread(file, &control, sizeof control, 0) != ssize_t{sizeof control} ||
         control.magic != control_magic) {
-        return error(status::system_failure,
-                     "this process was started as part of a job whose memory is gone; start the "
-                     "program without SELION_JOB_* variables");
+        return error(
+            status::system_failure,
+            "this process was started as part of a job whose memory is gone, or has closed "
+            "the file of it before run; leave open what the program has not opened, and "
+            "start it without SELION_JOB_* variables");
     }
     std::byte* start = map(control.total_bytes, file);
     if (start == nullptr) return failure("map", control);

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
@@ -64,15 +65,23 @@ private:
     bool is_changed_ = false;
 };
 
+/// Opens what the first process has handed over once more. The program may close all that it has
+/// not opened (closefrom) before it calls run.
+int open_again(int file, int parent, int mode) {
+    return open(fmt::format("/proc/{}/fd/{}", parent, file).c_str(), mode | O_CLOEXEC);
+}
+
 class processes_machine final : public node::node_machine {
 public:
-    using node_machine::node_machine;
+    explicit processes_machine(node::job_setting setting) : node_machine(std::move(setting)) {
+        const job_environment* const place = place_in_job();
+        if (place == nullptr || place->handed_file < 0) return;
+        handed_ = place->handed_file;
+        if (fcntl(handed_, F_GETFD) < 0) handed_ = open_again(handed_, place->parent, O_RDONLY);
+    }
 
     bool is_first_process() const override { return place_in_job() == nullptr; }
-    int handed_file() const override {
-        const job_environment* const place = place_in_job();
-        return place != nullptr ? place->handed_file : -1;
-    }
+    int handed_file() const override { return handed_; }
     const numbered_files* handed_files() const override {
         const job_environment* const place = place_in_job();
         return place != nullptr ? &place->files : nullptr;
@@ -119,7 +128,9 @@ private:
         // A program with privileges of its own (set-uid, file capabilities) has lost the request.
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != place.parent) std::_Exit(1);
-        result<node::shared_mapping> mapping = node::shared_mapping::attach(place.memory_file);
+        const bool is_open = is_sealed_memory_file(place.memory_file);
+        result<node::shared_mapping> mapping = node::shared_mapping::attach(
+            is_open ? place.memory_file : open_again(place.memory_file, place.parent, O_RDWR));
         if (!mapping) {
             base::say(mapping.trouble().what());
             std::_Exit(1);  // what follows the call is the first process's
@@ -149,6 +160,8 @@ private:
         pass_by_all_runs(exit_status_of(status));
         std::exit(exit_status_of(status));
     }
+
+    int handed_ = -1;  ///< open in the first process as well; -1: none
 };
 
 bool has_memory_files() {
