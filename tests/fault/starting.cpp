@@ -228,7 +228,7 @@ int main(int argc, char** argv) {
     if (what == "retitled") std::memset(argv[2], '-', std::strlen(argv[2]));
     return selion::run(argc, argv, [&](selion::world& world) {
         if (what == "retitled") say_rank(world, given);
-        if (what == "locked") tell_memory();
+        if (what == "locked" || (what == "memory" && world.rank() == 0)) tell_memory();
         if (what == "stack") use_stack();
         if (what == "blocked") tell_blocked(world);
         if (what == "beside") say_rank(world, "waiting");

@@ -188,6 +188,16 @@ def test_a_program_that_keeps_its_memory_in_place_keeps_no_reserve_there(machine
     assert max(touched) < 200 * 1024
 
 
+@pytest.mark.skipif(is_sanitized, reason="a sanitizer has memory of its own for each thread")
+def test_many_threads_take_little_memory_for_each_other():
+    """What each keeps for each is there once they have to do with one another."""
+    outcome = run("starting", "memory", machine="threads:1000@1000", SELION_HEAP="1M",
+                  SELION_HANG_TIMEOUT="0")
+    assert (outcome.status, outcome.err) == (0, "")
+    [touched] = re.findall(r"^VmRSS:\s+(\d+) kB$", outcome.out, re.M)
+    assert int(touched) < 150 * 1024
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_a_job_may_begin_while_the_program_leaves(machine: str):
     """Under processes each of the first job's leaves as well, and has no part in the second."""

@@ -94,10 +94,7 @@ void post_office::open(std::span<detail::rank_context> ranks,
     uses_rows_ = has_single_senders_ && !has_shares_;
     const std::uint64_t senders = std::max(mapping_.control().ranks, 2u) - 1;
     share_messages_ = std::bit_floor(std::max(ring_slots / 2 / senders, least_share));
-    if (has_shares_) shares_.resize(ranks.size() * shape_.carriers());
-    if (!mapping_.has_one_thread_each()) {
-        for (share& one : shares_) one.tickets.resize(share_messages_);
-    }
+    if (has_shares_) shares_ = untouched_array<share>(ranks.size() * shape_.carriers());
     for (std::uint32_t c = 0; c < shape_.carriers_per_process; ++c) {
         rooms_.emplace_back(*this, first_carrier_ + c,
                             ranks.subspan(first_rank[c], first_rank[c + 1] - first_rank[c]));
@@ -156,8 +153,19 @@ bool post_office::place_data(mail_room& own, const message_request& request, dat
 
 post_office::share& post_office::share_of(std::uint32_t rank, std::uint32_t target) {
     share& own = shares_[(rank - first_rank_) * shape_.carriers() + carrier_of(target)];
-    if (own.tickets.empty()) own.tickets.resize(share_messages_);
+    // acquire: their values; pairs with who makes them [share.tickets]
+    if (std::atomic_ref(own.tickets).load(std::memory_order_acquire) == nullptr) begin(own);
     return own;
+}
+
+/// Another thread of the rank may do so at the same time.
+void post_office::begin(share& own) {
+    const std::lock_guard hold(of_share_tickets_);
+    if (own.tickets != nullptr) return;
+    share_tickets_.push_back(std::make_unique<std::uint64_t[]>(share_messages_));
+    own.last = share_messages_ - 1;
+    // release: pairs with who uses them [share.tickets]
+    std::atomic_ref(own.tickets).store(share_tickets_.back().get(), std::memory_order_release);
 }
 
 /// Whether the oldest of a rank's last messages to a carrier has been taken.

@@ -4,9 +4,12 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
+#include "machine/host/untouched_array.hpp"
 #include "machine/machine.hpp"
 #include "machine/node/mail_room.hpp"
 #include "machine/node/shared_mapping.hpp"
@@ -92,11 +95,11 @@ private:
     /// What a rank has under way to one carrier, in lines of its own. Several threads of a rank may
     /// send at a time; then it is right but for a message or two.
     struct alignas(detail::line_bytes) share {
-        std::vector<std::uint64_t> tickets;  ///< of its last messages, plus 1
-        std::uint64_t sent = 0;
+        std::uint64_t* tickets;  ///< of its last messages, plus 1; null: it has sent none
+        std::uint64_t last;      ///< of their places; their number is a power of two
+        std::uint64_t sent;
 
-        /// Their number is a power of two.
-        std::uint64_t& oldest() { return tickets[look(sent) & (tickets.size() - 1)]; }
+        std::uint64_t& oldest() { return tickets[look(sent) & last]; }
         static std::uint64_t look(const std::uint64_t& of) {
             return std::atomic_ref(const_cast<std::uint64_t&>(of)).load(std::memory_order_relaxed);
         }
@@ -106,10 +109,14 @@ private:
         }
     };
     share& share_of(std::uint32_t rank, std::uint32_t target);
+    void begin(share& own);
     static bool has_share(share& own, message_ring& ring);
 
     std::vector<std::uint32_t> carrier_of_rank_;  ///< of all ranks of the mapping
-    std::vector<share> shares_;                   ///< of each rank of the process at each carrier
+    /// Of each rank of the process at each carrier: of many ranks most have nothing for most.
+    untouched_array<share> shares_;
+    std::mutex of_share_tickets_;
+    std::deque<std::unique_ptr<std::uint64_t[]>> share_tickets_;  ///< all of them
     std::size_t share_messages_ = 0;
     bool has_shares_ = false;               ///< several ranks share a ring
     bool has_single_senders_ = false;       ///< each ring has messages of one thread
