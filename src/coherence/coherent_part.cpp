@@ -339,7 +339,7 @@ void coherent_part::await_change_after(std::uint64_t seen, std::source_location 
     catch_up();
 }
 
-/// What the rank itself is about, an access that waits or a release, is not done meanwhile.
+/// The rank may be within an access or a release, which does not go on while the handler runs.
 void coherent_part::expect_no_completion(std::source_location site) const {
     SELION_EXPECT_AT(!onesided::in_completion(context_), site,
                      std::string("a completion handler must not wait for coherent memory: it may "

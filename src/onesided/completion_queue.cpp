@@ -118,12 +118,10 @@ void completion_queue::run_brief(detail::rank_context& caller) {
     if (added_.load(std::memory_order_relaxed) != nullptr) take_added();
     if (brief_.empty()) return;
     const machine::pause_in_call in_its_own_name(*caller.call);
-    is_in_brief_ = true;
     while (!brief_.empty()) {
         ++started_;
         run_one(caller, brief_.pop());
     }
-    is_in_brief_ = false;
 }
 
 /// In the caller's next look, without a wait.
@@ -143,11 +141,14 @@ void completion_queue::run_ripe(detail::rank_context& caller) {
 
 void completion_queue::run_one(detail::rank_context& context, void* what) {
     const std::unique_ptr<ripe_completion> kept(static_cast<ripe_completion*>(what));
+    bool& is_in_brief = context.messages->completions.is_in_brief_;
+    if (kept->is_brief) is_in_brief = true;
     {
         std::optional<completion_scope> scope;
         if (!context.is_foreign_thread) scope.emplace(context);
         run_completion(context, *kept);
     }
+    if (kept->is_brief) is_in_brief = false;
     detail::count_together(context, context.messages->completions.finished_);
 }
 

@@ -56,8 +56,8 @@ inline bool in_completion(const detail::rank_context& caller) {
 /// The completion handlers of one rank that may wait (`arrival::may_wait`). Handlers of messages
 /// add them, and they run one at a time, in that order: beside the rank where its machine has a
 /// place for that (`launcher::call_beside`), else on the rank's own stack, in its calls that wait
-/// or serve messages. Brief ones come before those that may wait, and run in the waits of these,
-/// which may be for what they bring about. See progress.md.
+/// or serve messages. Brief ones run in the waits of those that may wait, too, which may be for
+/// what they bring about. See progress.md.
 class alignas(64) completion_queue {
 public:
     completion_queue() = default;

@@ -223,7 +223,11 @@ int main(int argc, char** argv) {
     late.wish = what;
     late.is_rank = is_rank;
     if (what == "locked" && mlockall(MCL_FUTURE) != 0) return 65;
-    if (what == "closed") closefrom(STDERR_FILENO + 1);
+    if (what == "closed") {
+        closefrom(STDERR_FILENO + 1);
+        // Of its own, under the numbers of what has been handed over.
+        for (int i = 0; is_rank && i < 8; ++i) open("/proc/self/exe", O_RDONLY);
+    }
     if (what == "full" && !is_rank) open_all_files_but(std::atoi(argv[2]));
     if (what == "retitled") std::memset(argv[2], '-', std::strlen(argv[2]));
     return selion::run(argc, argv, [&](selion::world& world) {

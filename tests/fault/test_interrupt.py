@@ -100,7 +100,7 @@ def test_a_thread_that_is_older_than_the_job_is_no_hindrance(machine: str,
 
 def test_ends_of_processes_are_noticed_at_once_beside_an_older_thread():
     """It would take up to a second each time, and more than the limit all together."""
-    outcome = run("starting", "many", "150", machine="processes:2", SELION_HANG_TIMEOUT="0")
+    outcome = run("starting", "many", "80", machine="processes:2", SELION_HANG_TIMEOUT="0")
     assert (outcome.status, outcome.out, outcome.err) == (0, "0 failed\n", "")
 
 

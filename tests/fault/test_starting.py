@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import re
 import resource
@@ -11,6 +12,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from test_tuning import rows_for, write
 from jobs import Job, is_sanitized, patiently, run, soon
 
 machines = {"threads:3": 3, "threads:8@2": 8, "processes:3": 3, "processes:2x2": 4}
@@ -137,13 +139,10 @@ def test_a_limit_of_writable_memory_is_kept_to(machine: str):
 def test_a_program_may_close_what_it_has_not_opened(machine: str, tmp_path: Path):
     """Ranks that are processes have got files of the first one."""
     table = tmp_path / "table.json"
-    table.write_text("no table")
-    outcome = run("starting", "closed", machine=machine, SELION_TUNING=str(table))
-    assert outcome.status == 0
-    [sentence] = outcome.sentences()
-    assert sentence.startswith(f"warning: the tuning file {table} ")
-    plain = run("starting", "closed", machine=machine)
-    assert (plain.status, plain.err) == (0, "")
+    write(table, rows_for("processes:2", "lines:k_nomial:2"))
+    for changes in ({}, {"SELION_TUNING": str(table)}):
+        outcome = run("starting", "closed", machine=machine, **changes)
+        assert (outcome.status, outcome.err) == (0, "")
 
 
 @pytest.mark.parametrize("machine", machines)
@@ -195,7 +194,8 @@ def test_many_threads_take_little_memory_for_each_other():
                   SELION_HANG_TIMEOUT="0")
     assert (outcome.status, outcome.err) == (0, "")
     [touched] = re.findall(r"^VmRSS:\s+(\d+) kB$", outcome.out, re.M)
-    assert int(touched) < 150 * 1024
+    # Each thread touches some pages of its own.
+    assert int(touched) < 150 * 1024 + 1000 * (mmap.PAGESIZE // 1024 - 4) * 8
 
 
 @pytest.mark.parametrize("machine", machines)

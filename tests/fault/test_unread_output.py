@@ -22,10 +22,10 @@ machines = ["processes:3", "processes:2x2"]
 
 
 @contextmanager
-def _job(*arguments: str, machine: str, output, errors):
+def _job(*arguments: str, machine: str, output, errors, prefix: str = "1"):
     """A job whose output the test does not read by itself."""
     process = subprocess.Popen([programs / f"test_{arguments[0]}", *arguments[1:]],
-                               env=clean_environment(SELION_MACHINE=machine, SELION_PREFIX="1"),
+                               env=clean_environment(SELION_MACHINE=machine, SELION_PREFIX=prefix),
                                stdin=subprocess.DEVNULL, stdout=output, stderr=errors,
                                start_new_session=True)
     try:
@@ -96,6 +96,44 @@ def test_a_sentence_waits_for_its_reader(machine: str):
         assert process.wait(timeout=soon) in (139, 1)
     os.close(own)
     assert re.search(rb"rank 1 of \d ", text.lstrip(b"x"))
+
+
+@pytest.mark.parametrize("prefix", ["0", "1"])
+def test_a_signal_that_comes_while_a_sentence_waits_has_its_effect(prefix: str):
+    """The last process has ended, so nobody else would be ended by it."""
+    own, theirs = os.pipe()
+    fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, 4096)
+    os.write(theirs, b"x" * 4096)
+    with _job("dying", "segv" if not is_sanitized else "throw", "0", machine="processes:1",
+              output=subprocess.DEVNULL, errors=theirs, prefix=prefix) as process:
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=3)
+        os.kill(process.pid, signal.SIGTERM)
+        assert process.wait(timeout=soon) == -signal.SIGTERM
+    os.close(own)
+    os.close(theirs)
+
+
+@pytest.mark.parametrize("prefix", ["0", "1"])
+def test_reports_for_a_terminal_that_nobody_reads_keep_nobody_from_the_end(prefix: str):
+    """A terminal has room for a part of a sentence, and would wait with the rest."""
+    own, theirs = pty.openpty()
+    with _job("dying", "wait", "1", machine="processes:16", output=subprocess.PIPE,
+              errors=theirs, prefix=prefix) as process:
+        while not process.stdout.readline().endswith(b"dying\n"):
+            assert process.poll() is None
+        before = -1
+        while before < 1024 or before != _bytes_in(own):
+            before = _bytes_in(own)
+            for _ in range(4):
+                os.kill(process.pid, signal.SIGUSR1)
+                with pytest.raises(subprocess.TimeoutExpired):
+                    process.wait(timeout=0.1)
+        os.kill(process.pid, signal.SIGTERM)
+        assert process.wait(timeout=soon) == -signal.SIGTERM
+        process.stdout.close()
+    os.close(own)
+    os.close(theirs)
 
 
 @pytest.mark.skipif(is_sanitized, reason="a sanitizer keeps what is given back for a while")

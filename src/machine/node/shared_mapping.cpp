@@ -180,9 +180,9 @@ result<shared_mapping> shared_mapping::attach(int file) {
         control.magic != control_magic) {
         return error(
             status::system_failure,
-            "this process was started as part of a job whose memory is gone, or has closed "
-            "the file of it before run; leave open what the program has not opened, and "
-            "start it without SELION_JOB_* variables");
+            "this process was started as part of a job whose memory is gone: start the program "
+            "without SELION_JOB_* variables; or it has closed the file of that memory before run, "
+            "which cannot be opened again (/proc): leave open what the program has not opened");
     }
     std::byte* start = map(control.total_bytes, file);
     if (start == nullptr) return failure("map", control);

@@ -19,7 +19,7 @@ namespace {
 
 std::atomic<error_handler> registered = nullptr;
 std::atomic<pid_t> caller = 0;  ///< the thread that is in it
-std::atomic<base::room_for_saying> wait_for_room = nullptr;
+std::atomic<const base::room_for_saying*> room_to_tell = nullptr;
 
 void call(error_handler handler, const failure& why) noexcept {
     try {
@@ -42,12 +42,12 @@ namespace machine {
 
 void tell(std::string_view sentence) {
     // acquire: what it looks at; pairs with who sets it [tell.room]
-    base::say(sentence, wait_for_room.load(std::memory_order_acquire));
+    base::say(sentence, room_to_tell.load(std::memory_order_acquire));
 }
 
-void set_room_for_telling(base::room_for_saying wait) noexcept {
+void set_room_for_telling(const base::room_for_saying* room) noexcept {
     // release: pairs with who tells something [tell.room]
-    wait_for_room.store(wait, std::memory_order_release);
+    room_to_tell.store(room, std::memory_order_release);
 }
 
 bool is_in_error_handler() noexcept { return caller.load(std::memory_order_relaxed) == gettid(); }

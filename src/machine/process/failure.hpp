@@ -12,8 +12,8 @@ namespace selion::machine {
 /// As `base::say`, also in a process that supervises others, which must not wait for who reads its
 /// standard error for ever.
 void tell(std::string_view sentence);
-/// @param wait what `tell` does about that; null: it waits
-void set_room_for_telling(base::room_for_saying wait) noexcept;
+/// @param room what `tell` does about that, for as long as it is set; null: it waits
+void set_room_for_telling(const base::room_for_saying* room) noexcept;
 
 /// Says why the job ends, then lets the program's error handler know. For whoever has claimed to
 /// end it, and not in the handler of a signal. Lets no exception out.

@@ -3,6 +3,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -10,7 +11,17 @@
 namespace selion::machine {
 namespace {
 
-constexpr std::size_t bytes_where_unlimited = std::size_t{8} << 20;
+constexpr std::size_t least_where_unlimited = std::size_t{8} << 20;
+
+/// What the C library gives a thread, which the program may have changed.
+std::size_t usual_bytes() {
+    pthread_attr_t usual;
+    std::size_t bytes = 0;
+    if (pthread_getattr_default_np(&usual) != 0) return bytes;
+    pthread_attr_getstacksize(&usual, &bytes);
+    pthread_attr_destroy(&usual);
+    return bytes;
+}
 
 class stack_wish {
 public:
@@ -18,7 +29,7 @@ public:
         pthread_attr_init(&wish_);
         rlimit limit{};
         if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY) {
-            pthread_attr_setstacksize(&wish_, bytes_where_unlimited);
+            pthread_attr_setstacksize(&wish_, std::max(usual_bytes(), least_where_unlimited));
         }
     }
     ~stack_wish() { pthread_attr_destroy(&wish_); }

@@ -53,7 +53,7 @@ void hand_on(int number) {
 bool hand_on_from_others(int number) {
     struct sigaction wanted {};
     wanted.sa_handler = hand_on;
-    wanted.sa_flags = SA_RESTART;
+    wanted.sa_flags = SA_RESTART | SA_NOCLDSTOP;
     return sigaction(number, &wanted, nullptr) == 0;
 }
 
@@ -111,6 +111,10 @@ void signal_inbox::stop() {
     handed_on_.clear();
     reader.process.store(0, std::memory_order_relaxed);
     std::vector<int> unread;
+    const std::int64_t early = reader.thread.exchange(0, std::memory_order_relaxed);
+    for (int number = 1; early < 0 && number < SIGRTMIN; ++number) {
+        if ((-early >> number & 1) != 0) unread.push_back(number);
+    }
     signalfd_siginfo info{};
     while (read(file_, &info, sizeof info) == ssize_t{sizeof info}) {
         unread.push_back(static_cast<int>(info.ssi_signo));

@@ -34,18 +34,19 @@ void child_output::end_line() {
     rest_.clear();
 }
 
+/// Others have their turn after so much, and signals.
+constexpr int most_blocks = 16;
+
 bool child_output::pass_all() {
-    while (source_ >= 0) {
-        if (target_->is_full()) return false;
+    for (int i = 0; source_ >= 0; ++i) {
+        if (target_->is_full() || i == most_blocks) return false;
         if (pass_some() != reading::some) break;
     }
     end_line();
     return true;
 }
 
-/// Others have their turn after so much.
 void child_output::pass_on() {
-    constexpr int most_blocks = 16;
     for (int i = 0; i < most_blocks && source_ >= 0 && !target_->is_full(); ++i) {
         if (pass_some() != reading::some) return;
     }

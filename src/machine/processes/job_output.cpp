@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/processes/job_output.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
+#include "machine/host/one_file.hpp"
+
 namespace selion::machine {
-namespace {
-
-bool are_one_file(int one, int other) {
-    struct stat of_one {};
-    struct stat of_other {};
-    return fstat(one, &of_one) == 0 && fstat(other, &of_other) == 0 &&
-           of_one.st_dev == of_other.st_dev && of_one.st_ino == of_other.st_ino;
-}
-
-}  // namespace
 
 job_output::job_output() {
     targets_.emplace_back(STDERR_FILENO);
@@ -48,6 +40,10 @@ void job_output::pass_on() {
     write_some();
     for (child_output& output : outputs_) output.pass_on();
     write_some();
+}
+
+bool job_output::is_held_up() const {
+    return std::ranges::any_of(targets_, [](const output_target& one) { return one.is_full(); });
 }
 
 bool job_output::pass_all() {

@@ -31,6 +31,8 @@ public:
     void list_files(std::vector<pollfd>& files) const;
     /// Passes on what there is, as far as somebody takes it.
     void pass_on();
+    /// Whether nobody takes away what is there already, so that processes wait.
+    bool is_held_up() const;
     /// After the end of all processes. @return whether that was all.
     bool pass_all();
     /// Lines for standard error first that wait there. @return whether none does any more.

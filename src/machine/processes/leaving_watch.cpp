@@ -15,7 +15,7 @@ namespace selion::machine {
 leaving_watch::leaving_watch(const node::job_setting& setting, const node::shared_mapping& mapping)
     : setting_(setting), mapping_(mapping), seen_(setting.shape.processes) {}
 
-bool leaving_watch::sample(std::span<const child_process> children) {
+bool leaving_watch::sample(std::span<const child_process> children, bool are_held_up) {
     if (setting_.hang_timeout_ns == 0) return false;
     const std::int64_t now_ns = time_.at(node::steady_now_ns());
     std::vector<std::uint32_t> late;
@@ -24,7 +24,7 @@ bool leaving_watch::sample(std::span<const child_process> children) {
         observation& seen = seen_[process];
         if (children[process].has_ended) continue;
         if (look_at(mapping_.process(process).has_finished) == 0) continue;
-        if (seen.since_ns == 0) seen.since_ns = now_ns;
+        if (seen.since_ns == 0 || are_held_up) seen.since_ns = now_ns;
         if (now_ns - seen.since_ns < setting_.hang_timeout_ns) continue;
         late.push_back(process);
         is_news = is_news || !seen.was_reported;
@@ -55,7 +55,7 @@ void leaving_watch::report(std::span<const child_process> children,
     tell(fmt::format(
         "hang: {} of {} {} not ended {:g} s after the ranks have returned; what runs as "
         "a program leaves is not over: destructors of static objects, functions of "
-        "atexit, or a thread that these wait for{}",
+        "atexit, a thread that these wait for, or output that nobody reads{}",
         who, setting_.description.spec, late.size() == 1 ? "has" : "have",
         static_cast<double>(setting_.hang_timeout_ns) / 1e9, lines));
 }

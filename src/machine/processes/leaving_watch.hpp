@@ -25,8 +25,9 @@ public:
     leaving_watch(const node::job_setting& setting, const node::shared_mapping& mapping);
 
     /// Reports such processes, once for each. @param children in the order of the job's processes.
+    /// @param are_held_up by whoever does not read their output: that time does not count.
     /// @return whether the job shall end for it.
-    bool sample(std::span<const child_process> children);
+    bool sample(std::span<const child_process> children, bool are_held_up);
 
 private:
     struct observation {

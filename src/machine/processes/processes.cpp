@@ -16,6 +16,7 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "machine/host/memory_file.hpp"
+#include "machine/host/one_file.hpp"
 #include "machine/host/process_memory.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/node/node_machine.hpp"
@@ -66,9 +67,18 @@ private:
 };
 
 /// Opens what the first process has handed over once more. The program may close all that it has
-/// not opened (closefrom) before it calls run.
+/// not opened (closefrom) before it calls run, and open other files in its place.
 int open_again(int file, int parent, int mode) {
     return open(fmt::format("/proc/{}/fd/{}", parent, file).c_str(), mode | O_CLOEXEC);
+}
+
+/// What has been handed over to this process, under that number or a new one.
+int handed_over(int file, int parent) {
+    const int again = open_again(file, parent, O_RDONLY);
+    if (again < 0 || again == file) return file;
+    if (!are_one_file(file, again)) return again;
+    close(again);
+    return file;
 }
 
 class processes_machine final : public node::node_machine {
@@ -76,8 +86,7 @@ public:
     explicit processes_machine(node::job_setting setting) : node_machine(std::move(setting)) {
         const job_environment* const place = place_in_job();
         if (place == nullptr || place->handed_file < 0) return;
-        handed_ = place->handed_file;
-        if (fcntl(handed_, F_GETFD) < 0) handed_ = open_again(handed_, place->parent, O_RDONLY);
+        handed_ = handed_over(place->handed_file, place->parent);
     }
 
     bool is_first_process() const override { return place_in_job() == nullptr; }

@@ -37,6 +37,7 @@ constexpr int longest_poll_ms = 1000;
 struct {
     supervisor* owner = nullptr;
     pid_t thread = 0;
+    base::room_for_saying room{};
 } supervising;
 
 std::string ranks_of(const node::job_setting& setting, std::uint32_t process) {
@@ -63,8 +64,10 @@ supervisor::supervisor(const node::job_setting& setting, const node::shared_mapp
     }
     supervising.owner = this;
     supervising.thread = gettid();
-    set_room_for_telling(
-        +[] { return supervising.thread != gettid() || supervising.owner->await_room_to_tell(); });
+    supervising.room = {
+        +[] { return supervising.thread != gettid() || supervising.owner->await_room_to_tell(); },
+        sentences_.file()};
+    set_room_for_telling(&supervising.room);
 }
 
 supervisor::~supervisor() {
@@ -88,6 +91,7 @@ int supervisor::run() {
         kill_late_ones();
     }
     pass_rest();
+    take_signals();  // one that came while something was told
     if (interrupted_by_ != 0) {
         tell(fmt::format("interrupted by {}; all ranks have ended", strsignal(interrupted_by_)));
         inbox_.have_effect(interrupted_by_);
@@ -99,7 +103,8 @@ int supervisor::run() {
 void supervisor::look_for_hangs() {
     if (kill_at_ns_ != 0) return;
     const bool is_hang = monitor_.sample();
-    if (!leaving_.sample(children_) && !is_hang) return;
+    const bool is_held_up = output_ && output_->is_held_up();
+    if (!leaving_.sample(children_, is_held_up) && !is_hang) return;
     status_ = 1;
     end_all();
 }
@@ -133,7 +138,7 @@ bool supervisor::has_waited_enough() const {
 bool supervisor::await_room_to_tell() {
     while (true) {
         const bool has_turn = !output_ || output_->pass_lines_before_sentence();
-        pollfd room{STDERR_FILENO, POLLOUT, 0};
+        pollfd room{sentences_.file(), POLLOUT, 0};
         if (has_turn && (poll(&room, 1, 0) < 0 || room.revents != 0)) return true;
         note_signals();
         if (has_waited_enough()) return false;

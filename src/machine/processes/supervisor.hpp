@@ -61,10 +61,11 @@ private:
     signal_inbox inbox_;
     node::job_monitor monitor_;
     leaving_watch leaving_;
-    std::vector<child_process> children_;  ///< those that were started
-    std::optional<job_output> output_;     ///< nothing: they print where they like
-    std::vector<int> noted_;               ///< signals that have come and are not handled yet
-    std::int64_t unwanted_since_ns_ = 0;   ///< when somebody first wanted the end; 0: nobody
+    std::vector<child_process> children_;           ///< those that were started
+    std::optional<job_output> output_;              ///< nothing: they print where they like
+    const output_target sentences_{STDERR_FILENO};  ///< standard error, for those of the job itself
+    std::vector<int> noted_;              ///< signals that have come and are not handled yet
+    std::int64_t unwanted_since_ns_ = 0;  ///< when somebody first wanted the end; 0: nobody
     std::uint32_t running_ = 0;
     bool has_lost_lines_ = false;
     int status_ = 0;
