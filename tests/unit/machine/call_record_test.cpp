@@ -5,11 +5,11 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include <bit>
 #include <memory>
 #include <utility>
 
 #include "selion/detail/script_place.hpp"
+#include "unit/kept_place.hpp"
 
 namespace selion::machine {
 namespace {
@@ -165,18 +165,9 @@ TEST_F(call_record_test, places_outside_the_program_are_unknown) {
     EXPECT_THAT(site_text(encode_site(site)), testing::EndsWith(":" + std::to_string(site.line())));
 }
 
-/// As source locations refer to it.
-struct place_of_library {
-    const char* file;
-    const char* function;
-    unsigned line;
-    unsigned column;
-};
-
 TEST_F(call_record_test, a_library_names_its_lines_while_its_process_lives) {
-    const auto place = std::make_unique<place_of_library>("part.cpp", "part", 12u, 3u);
-    note_call(record_, operation::barrier,
-              std::bit_cast<std::source_location>(static_cast<const void*>(place.get())));
+    const auto place = std::make_unique<unit::kept_place>("part.cpp", "part", 12u, 3u);
+    note_call(record_, operation::barrier, unit::location_of(*place));
     EXPECT_THAT(last_call_text(record_), HasSubstr("an unknown place"));
     record_.process = getpid();
     EXPECT_EQ(last_call_text(record_), "in its own code, after barrier #1 at part.cpp:12");
@@ -191,8 +182,8 @@ TEST_F(call_record_test, a_library_names_its_lines_while_its_process_lives) {
 TEST_F(call_record_test, a_place_that_is_no_text_is_unknown) {
     record_.process = getpid();
     const std::string endless(10'000, 'x');
-    const auto place = std::make_unique<place_of_library>(endless.data(), "part", 12u, 3u);
-    const auto site = std::bit_cast<std::source_location>(static_cast<const void*>(place.get()));
+    const auto place = std::make_unique<unit::kept_place>(endless.data(), "part", 12u, 3u);
+    const auto site = unit::location_of(*place);
     note_call(record_, operation::barrier, site);
     EXPECT_THAT(last_call_text(record_), HasSubstr("an unknown place"));
     place->file = nullptr;
