@@ -2,7 +2,10 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 
+#include <unistd.h>
+
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -72,6 +75,29 @@ nb::bytes name_for_other_job(const nb::bytes& value) {
     return nb::bytes(name.data(), name.size());
 }
 
+/// What is called as this process ends, and the process. @pre the GIL is held
+std::pair<nb::object, pid_t>& last_call() {
+    static auto* const all = new std::pair<nb::object, pid_t>;  // outlives Python
+    return *all;
+}
+
+void call_last() {
+    // A process that the rank has forked may come here, too.
+    if (Py_IsInitialized() == 0 || last_call().second != getpid()) return;
+    const nb::gil_scoped_acquire python;
+    try {
+        last_call().first();
+    } catch (nb::python_error& trouble) {
+        trouble.discard_as_unraisable("the end of the process");
+    }
+}
+
+void call_at_exit(nb::object function) {
+    last_call() = {std::move(function), getpid()};
+    static const bool is_registered = std::atexit(&call_last) == 0;
+    static_cast<void>(is_registered);
+}
+
 }  // namespace
 
 void add_run(nb::module_& module) {
@@ -84,6 +110,9 @@ void add_run(nb::module_& module) {
         "name_for_other_job", &name_for_other_job, nb::arg("value"),
         "What SELION_METERS or SELION_TRACE is to be for a job that this process starts in "
         "others, so that it spares the files of those before it; empty: it records nothing.");
+    module.def(
+        "call_at_exit", &call_at_exit, nb::arg("function"),
+        "Calls it as this process, which is a rank's, ends: nobody calls the rank any more.");
     module.def("leave_rank", &leave_rank, "This process, a child of a rank's, is no rank.");
 }
 

@@ -210,6 +210,9 @@ def name_for_other_job(value: bytes) -> bytes:
     that it spares the files of those before it; empty: it records nothing.
     """
 
+def call_at_exit(function: Callable[[], None]) -> None:
+    """Calls it as this process, which is a rank's, ends: nobody calls the rank any more."""
+
 def leave_rank() -> None:
     """This process, a child of a rank's, is no rank."""
 

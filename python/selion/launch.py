@@ -176,8 +176,11 @@ def _flush_at_end() -> None:
         raise OSError(trouble.errno, why) from None
 
 
-def _finish() -> None:
-    """What the interpreter does at its end: the process of a rank ends by the runtime's hand."""
+def _finish(*, is_end: bool) -> None:
+    """What the interpreter does at its end: the process of a rank ends by the runtime's hand.
+
+    @param is_end of the process; else calls of other ranks may come still, which find files open.
+    """
     # Of concurrent.futures, whose threads end by nothing else.
     for call in reversed(getattr(threading, "_threading_atexits", ())):
         call()
@@ -188,8 +191,20 @@ def _finish() -> None:
         if not is_rank and not thread.daemon:
             thread.join()
     atexit._run_exitfuncs()
-    open_files.write_out()
+    try:
+        _flush_at_end()  # first: some files may write to what is below those streams
+    finally:
+        open_files.write_out(closes=is_end)
     _flush_at_end()
+
+
+def _finish_calls() -> None:
+    """The process of a rank ends: what functions have written that others have called since."""
+    with contextlib.suppress(BaseException):
+        _flush()
+    with contextlib.suppress(BaseException):
+        open_files.write_out()
+        _flush()
 
 
 def _end_early(code: object) -> None:
@@ -198,7 +213,7 @@ def _end_early(code: object) -> None:
         return
     status = code if isinstance(code, int) else 1
     with contextlib.suppress(OSError):  # the status tells of trouble in any case
-        _finish()
+        _finish(is_end=True)
     os._exit(status & 0xFF or 1)
 
 
@@ -212,7 +227,7 @@ def _expect_rank(own: int, world: World, raised: BaseException | None) -> None:
     elif raised is not None:
         traceback.print_exception(raised)
         _end_early(1)
-    _finish()
+    _finish(is_end=True)
     os._exit(0)
 
 
@@ -257,7 +272,8 @@ def _rank_main(
                 outcome.left(world, end.code)
                 _end_early(end.code)
             if has_own_process and spec.parse(world.machine).kind != "fabric":
-                _finish()
+                _finish(is_end=False)
+                native.load().call_at_exit(_finish_calls)
             elif has_own_process:  # there the program goes on in all processes
                 _flush_at_end()
         except SystemExit as end:  # of what runs at the end
@@ -265,8 +281,10 @@ def _rank_main(
             _end_early(end.code)
         except BaseException as raised:
             outcome.raised(world, raised)
-            open_files.write_out(waits=False)  # the others do
-            with contextlib.suppress(OSError):  # which is what was raised, or hides it
+            with contextlib.suppress(BaseException):  # which is what was raised, or hides it
+                _flush()
+            with contextlib.suppress(BaseException):
+                open_files.write_out(waits=False)  # the others do
                 _flush()
             return failure_of(raised)
         return ""

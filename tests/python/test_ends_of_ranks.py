@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import subprocess
 import sys
 from pathlib import Path
@@ -140,55 +138,3 @@ def main(world):
 selion.run(main)
 """, "processes:1")
     assert done.stdout.startswith("A rank cannot run the program again: name the machine of the")
-
-
-_leaves_open = """
-import bz2, gzip, io, tempfile
-class Plain(io.RawIOBase):
-    def __init__(self, name): self.name, self.words = name, []
-    def writable(self): return True
-    def write(self, data): self.words.append(bytes(data)); return len(data)
-    def close(self):
-        if not self.closed:
-            open(self.name, "wb").write(b"".join(self.words))
-        super().close()
-def leave(world):
-    def name(kind): return f"{kind}{world.rank}"
-    kept = [open(name("text"), "w"), open(name("both"), "w+"), gzip.open(name("gz"), "wt"),
-            io.TextIOWrapper(io.BufferedWriter(Plain(name("own")))), open(1, "w", closefd=False)]
-    for each in kept:
-        each.write("hello")
-    packed = bz2.open(name("bz2"), "wb")
-    packed.write(b"hello")
-    class Ring: pass
-    ring = Ring()
-    ring.self, ring.file = ring, open(name("ring"), "w")
-    ring.file.write("hello")
-    globals()["kept"] = kept, packed
-    {}
-selion.run(leave)
-"""
-
-
-@pytest.mark.parametrize("end", ["return", "sys.exit(0)", "sys.exit(3)", "raise ValueError"])
-def test_files_that_ranks_leave_open_are_written(tmp_path, end):
-    done = _run(tmp_path, _leaves_open.replace("    {}\n", f"    {end}\n"), "processes:1")
-    assert (done.returncode != 0) == (end in ("sys.exit(3)", "raise ValueError"))
-    is_read = end != "raise ValueError"  # who fails waits for no reader, and this is a pipe
-    assert done.stdout == "hello" * is_read and "Exception ignored" not in done.stderr
-    for kind in ("text0", "both0", "own0", "ring0"):
-        assert (tmp_path / kind).read_text() == "hello", kind
-    assert gzip.open(tmp_path / "gz0").read() == bz2.open(tmp_path / "bz20").read() == b"hello"
-
-
-def test_a_rank_that_fails_waits_for_no_reader_of_what_it_leaves_open(tmp_path):
-    done = _run(tmp_path, """
-kept = []
-def main(world):
-    reads, writes = os.pipe()
-    kept.extend([open(reads, "rb"), open(writes, "wb", buffering=1 << 20)])
-    kept[1].write(bytes(1 << 19))
-    raise ValueError("no such luck")
-selion.run(main)
-""", "processes:1")
-    assert done.returncode == 1 and "ValueError: no such luck" in done.stderr
