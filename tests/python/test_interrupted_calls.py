@@ -57,7 +57,7 @@ def test_a_function_whose_coming_was_interrupted_comes_all_the_same(job):
         _steps + """
         def make(value):
             return lambda: value
-        names = ("take", "_run", "_unpack", "_function", "_keep", "_loaded")
+        names = ("take", "_run", "_unpack", "_note_function", "_function", "_keep")
         for kind in (world.call, lambda *arguments: world.send(*arguments) or None):
             step, goes_on = 1, True
             while goes_on:
@@ -121,11 +121,24 @@ def test_what_a_handler_raises_within_a_called_function_is_its_ranks(job):
         import functools, time
         def plain(number, frame): raise Late(number)
         def bare(*_): raise Late
+        class Method:
+            def of(self, number, frame): raise Late
+        class Made:
+            def __init__(self, number, frame): raise Late
+        def renames(number, frame):
+            number = signal.Signals(number).name
+            raise Late
+        def clears(number, frame):
+            del number, frame
+            raise Late
+        def gathers(*given):
+            given = [each for each in given if each is given[0]]
+            raise Late
         def leaves(number, frame):
             signal.signal(number, signal.SIG_DFL)
             raise SystemExit(7)
-        for handler in (plain, bare, Handler(), functools.partial(plain), leaves,
-                        signal.default_int_handler):
+        for handler in (plain, bare, Handler(), functools.partial(plain), Method().of, Made,
+                        renames, clears, gathers, leaves, signal.default_int_handler):
             signal.signal(signal.SIGINT, handler)
             world.barrier()
             if world.rank == 0:
@@ -144,7 +157,7 @@ def test_what_a_handler_raises_within_a_called_function_is_its_ranks(job):
                 print("own", type(error).__name__, flush=True)
         """
     )
-    names = ["Late"] * 4 + ["SystemExit", "KeyboardInterrupt"]
+    names = ["Late"] * 9 + ["SystemExit", "KeyboardInterrupt"]
     lines = out.splitlines()
     assert [line for line in lines if line[:3] == "own"] == [f"own {name}" for name in names]
     told = [line for line in lines if line[:3] != "own"]
@@ -158,9 +171,12 @@ def test_what_a_called_function_raises_by_itself_is_its_callers(job):
         """
         def interrupt(): raise KeyboardInterrupt
         def handler(*arguments): raise ValueError(len(arguments))
+        def locate(level, frame): raise ValueError(level)
+        def look(): locate(5, sys._getframe())
+        def choose(): signal.Signals("none of them")
         signal.signal(signal.SIGALRM, handler)
         if world.rank == 0:
-            for call in ((interrupt,), (handler, 3, 4)):
+            for call in ((interrupt,), (handler, 3, 4), (look,), (choose,)):
                 try:
                     world.call(1, *call).result()
                 except (RuntimeError, ValueError) as error:
@@ -168,7 +184,10 @@ def test_what_a_called_function_raises_by_itself_is_its_callers(job):
         world.barrier()
         """
     )
-    assert out.splitlines() == ["The called function has raised KeyboardInterrupt.", "2"]
+    assert out.splitlines() == [
+        "The called function has raised KeyboardInterrupt.", "2", "5",
+        "'none of them' is not a valid Signals",
+    ]
 
 
 def test_a_handler_ends_no_job_within_a_function_that_was_sent(job):
@@ -197,7 +216,7 @@ def test_long_arguments_whose_sending_was_interrupted_are_dropped(job):
         _steps + """
         import resource
         def most(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-        megabytes, step, names = 8, 1, ("_send", "_send_request")
+        megabytes, step, names = 8, 1, ("_request", "_send_request")
         if world.rank == 0:
             long = bytes(megabytes << 20)
             assert world.call(1, len, long).result() == len(long)
