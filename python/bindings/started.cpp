@@ -30,8 +30,13 @@ namespace {
 /// may wait: the last one takes the future, whose state is used again then.
 class collective_under_way : public under_way {
 public:
-    collective_under_way(nb::object source, nb::object target, selion::future<> done)
-        : source_(std::move(source)), target_(std::move(target)), done_(std::move(done)) {}
+    /// @param deaths that the rank knew of before it started this one
+    collective_under_way(nb::object source, nb::object target, selion::future<> done,
+                         std::uint32_t deaths)
+        : source_(std::move(source)),
+          target_(std::move(target)),
+          done_(std::move(done)),
+          deaths_(deaths) {}
 
     bool is_over() const override {
         const std::lock_guard lock(mutex_);
@@ -80,9 +85,18 @@ private:
         return true;
     }
 
+    /// Members that come late may read and write after a death has ended it, which only those are
+    /// told of who wait.
+    bool is_lost() const override {
+        const std::lock_guard lock(mutex_);
+        const bool is_well = was_taken_ && !trouble_;
+        return !is_well && selion::detail::count_of_deaths() != deaths_;
+    }
+
     nb::object source_;
     nb::object target_;
     selion::future<> done_;
+    std::uint32_t deaths_;
     mutable std::mutex mutex_;  ///< of what follows, and of who takes the future
     std::condition_variable taken_;
     std::uint32_t waiters_ = 0;  ///< threads that use the future now
@@ -90,9 +104,9 @@ private:
     std::exception_ptr trouble_;  ///< what has ended it
 };
 
-started follow(nb::object source, nb::object target, selion::future<> done) {
+started follow(nb::object source, nb::object target, selion::future<> done, std::uint32_t deaths) {
     return started(std::make_unique<collective_under_way>(std::move(source), std::move(target),
-                                                          std::move(done)));
+                                                          std::move(done), deaths));
 }
 
 std::span<std::byte> bytes_of(const std::optional<buffer>& memory) {
@@ -113,6 +127,7 @@ started start_moving(const selion::team& all, std::string_view what, nb::object 
     const typed_team typed(all, source.is_none() ? target : source);
     const selion::split_phase_collectives starting = typed.split_phase();
     note_place();
+    const std::uint32_t deaths = selion::detail::count_of_deaths();
     selion::future<> done;
     {
         const nb::gil_scoped_release free;
@@ -123,15 +138,16 @@ started start_moving(const selion::team& all, std::string_view what, nb::object 
         if (what == "scatter") done = starting.scatter(given, taken, root);
         if (what == "exchange") done = starting.exchange(given, taken);
     }
-    return follow(std::move(source), std::move(target), std::move(done));
+    return follow(std::move(source), std::move(target), std::move(done), deaths);
 }
 
 started start_combining(const selion::team& all, std::string_view what, nb::object array,
                         std::string_view operation, std::uint32_t root, bool is_single) {
     expect_caller(all);
     note_place();
+    const std::uint32_t deaths = selion::detail::count_of_deaths();
     selion::future<> done = start_to_combine(all, what, array, operation, root, is_single);
-    return follow(nb::none(), std::move(array), std::move(done));
+    return follow(nb::none(), std::move(array), std::move(done), deaths);
 }
 
 }  // namespace

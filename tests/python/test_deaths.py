@@ -122,6 +122,38 @@ def main(world):
 selion.run(main)
 """
 
+# Rank 2 dies while collectives are under way that the others have dropped.
+_drops = """
+import os, signal, weakref
+import numpy as np
+import selion
+
+class Kept(np.ndarray): pass
+
+def main(world):
+    bell = world.signal()
+    if world.rank == 2:
+        bell.wait_until(2)
+        os.kill(os.getpid(), signal.SIGKILL)
+    outs = [np.ones(4).view(Kept) for _ in range(3)]
+    refs = [weakref.ref(each) for each in outs]
+    while outs:
+        world.split_phase.broadcast(outs.pop(), root=2)
+    last = world.split_phase.all_reduce(np.ones(4))
+    bell.notify(2)
+    try:
+        last.result()
+    except ConnectionError:
+        pass
+    assert world.dead_ranks() == [2]
+    with world.survivors() as living:
+        for _ in range(10):
+            living.split_phase.barrier().wait()
+        print("kept", [each() is not None for each in refs], flush=True)
+
+selion.run(main)
+"""
+
 
 def _expect_fabric() -> None:
     from selion import machine_kinds
@@ -173,6 +205,13 @@ def test_memory_that_a_death_may_still_fill_stays(tmp_path, for_mpirun):
     _expect_fabric()
     done = _run_fabric(tmp_path, _reads, for_mpirun, ranks=2, hosts=2)
     assert "kept [True, False, True]" in done.stdout, done.stdout + done.stderr
+
+
+def test_memory_of_dropped_collectives_that_a_death_has_ended_stays(tmp_path, for_mpirun):
+    _expect_fabric()
+    done = _run_fabric(tmp_path, _drops, for_mpirun)
+    kept = [line for line in done.stdout.splitlines() if line[:5] == "kept "]
+    assert kept == ["kept [True, True, True]"] * 2, done.stdout + done.stderr
 
 
 def test_a_death_on_one_host_ends_the_job_and_its_calls(job):
