@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <list>
+#include <map>
 #include <utility>
 
 #include "caller.hpp"
@@ -11,31 +12,54 @@ namespace bindings {
 
 namespace {
 
-/// Those that nobody waits for. Their memory must stay until they are over; for ever where another
-/// job has left it, or where they have ended in an error, because others may still write it. The
-/// list stays until the process ends, when there is no interpreter.
-std::list<std::unique_ptr<under_way>>& left_alone() {
-    static auto* const all = new std::list<std::unique_ptr<under_way>>;
+using list = std::list<std::unique_ptr<under_way>>;
+
+/// Those that nobody waits for, by job and rank: only the rank itself can tell of its own. Their
+/// memory must stay until they are over; for ever where they have ended in an error, because others
+/// may still write it. The lists stay until the process ends, when there is no interpreter.
+/// @pre the GIL is held
+std::map<std::pair<std::uint32_t, std::uint32_t>, list>& left_alone() {
+    static auto* const all = new std::map<std::pair<std::uint32_t, std::uint32_t>, list>;
     return *all;
 }
 
-/// Looks at a few of them, in turn: who starts one looks at as many whether there are thousands or
-/// not, and at more than it adds.
+/// Of the jobs of this process; all before them are over, too.
+std::uint32_t newest_job = 0;
+std::uint32_t newest_over = 0;
+
+/// Looks at a few of the calling rank's, in turn: who starts one looks at as many whether there are
+/// thousands or not, and at more than it adds.
 void let_go_of_some() {
     constexpr std::size_t most_looks = 8;
-    std::list<std::unique_ptr<under_way>>& all = left_alone();
-    for (std::size_t looks = std::min(most_looks, all.size()); looks != 0 && !all.empty();
+    const auto found = left_alone().find(caller());
+    if (found == left_alone().end()) return;
+    list& own = found->second;
+    for (std::size_t looks = std::min(most_looks, own.size()); looks != 0 && !own.empty();
          --looks) {
-        all.splice(all.end(), all, all.begin());
-        if (!all.back()->is_done_with()) continue;
-        const std::unique_ptr<under_way> gone = std::move(all.back());
-        all.pop_back();  // before what it keeps is let go, which may start others
+        own.splice(own.end(), own, own.begin());
+        if (!own.back()->is_done_with()) continue;
+        const std::unique_ptr<under_way> gone = std::move(own.back());
+        own.pop_back();  // before what it keeps is let go, which may start others
     }
 }
 
 }  // namespace
 
-under_way::under_way() : job_(caller().first), rank_(caller().second) {}
+void let_go_of_jobs() {
+    newest_over = newest_job;
+    for (auto& [place, all] : std::exchange(left_alone(), {})) {
+        for (std::unique_ptr<under_way>& each : all) {
+            if (!each->is_done_with()) static_cast<void>(each.release());
+        }
+    }
+}
+
+under_way::under_way()
+    : job_(caller().first),
+      rank_(caller().second),
+      outlives_deaths_(selion::detail::current_context->deaths != nullptr) {
+    newest_job = std::max(newest_job, job_);
+}
 
 std::exception_ptr under_way::trouble() const {
     const std::lock_guard lock(mutex_);
@@ -43,6 +67,7 @@ std::exception_ptr under_way::trouble() const {
 }
 
 bool under_way::is_done_with() const {
+    if (job_ <= newest_over) return !outlives_deaths_;
     return is_own() && is_over() && !(has_memory_of_others() && (trouble() || is_lost()));
 }
 
@@ -66,7 +91,7 @@ bool under_way::finish(std::optional<std::chrono::nanoseconds> time) {
 started::started(std::unique_ptr<under_way> what) : what_(std::move(what)) { let_go_of_some(); }
 
 started::~started() {
-    if (what_ && !what_->is_done_with()) left_alone().push_back(std::move(what_));
+    if (what_ && !what_->is_done_with()) left_alone()[what_->place()].push_back(std::move(what_));
 }
 
 bool started::is_ready() const {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 namespace bindings {
 
@@ -32,7 +33,11 @@ public:
     /// nobody at all when the job is over.
     bool is_own() const;
 
-    /// Whether nobody will touch its memory any more, and the calling thread may let it go.
+    /// The job and the rank that have started it.
+    std::pair<std::uint32_t, std::uint32_t> place() const { return {job_, rank_}; }
+
+    /// Whether nobody will touch its memory any more, and the calling thread may let it go: also of
+    /// a job that is over, unless ranks may have died in it.
     bool is_done_with() const;
 
     /// It is over: lets go of what it has kept for others. With the GIL, perhaps several times.
@@ -49,6 +54,7 @@ protected:
 private:
     std::uint32_t job_;
     std::uint32_t rank_;
+    bool outlives_deaths_;  ///< the job goes on where ranks die
     std::exception_ptr trouble() const;
     mutable std::mutex mutex_;    ///< of what follows: several threads may wait
     std::exception_ptr trouble_;  ///< what has ended it
@@ -79,6 +85,10 @@ private:
 
     std::unique_ptr<under_way> what_;
 };
+
+/// Of jobs that are over nobody waits for anything any more. @pre there is no rank any more, and
+/// the GIL is held
+void let_go_of_jobs();
 
 /// @error ValueError for what is no time-out.
 std::optional<std::chrono::nanoseconds> time_of(std::optional<double> seconds);

@@ -17,6 +17,7 @@
 #include "caller.hpp"
 #include "living.hpp"
 #include "module.hpp"
+#include "under_way.hpp"
 
 namespace bindings {
 
@@ -121,6 +122,7 @@ lasting_job::~lasting_job() {
     if (selion::detail::current_context->ranks != 0) return;  // a rank has asked for a job
     end_teams();
     end_worlds();
+    let_go_of_jobs();
 }
 
 void leave_rank() { end_worlds(); }

@@ -463,24 +463,3 @@ def test_futures_that_are_dropped_cost_the_same_however_many_there_are(job):
         world.barrier()
         """
     )
-
-
-def test_what_futures_keep_that_are_dropped_is_let_go(job):
-    """When others have been started, as many as have been dropped."""
-    job.expect_no_fault(
-        """
-        import weakref
-        class Kept(np.ndarray): pass
-        part, many = world.allocate(4), []
-        for i in range(100):
-            values = np.ones(4).view(Kept)
-            many.append(weakref.ref(values))
-            part.start_put(values, 1 - world.rank)
-        del values
-        world.barrier()
-        for i in range(20):
-            part.start_put(np.ones(4), 1 - world.rank).wait()
-        assert [each() for each in many] == [None] * 100
-        world.barrier()
-        """
-    )
