@@ -42,7 +42,8 @@ _ranks: dict[_Place, _Rank] = {}
 
 
 def _own() -> _Rank:
-    return _ranks.setdefault(_core.caller(), _Rank())
+    place = _core.caller()
+    return _ranks.get(place) or _ranks.setdefault(place, _Rank())
 
 
 def enter(world: World) -> None:
@@ -50,13 +51,24 @@ def enter(world: World) -> None:
     own = _own()
     own.world = world
     own.context = contextvars.copy_context()
-    while True:
-        with own.change:
-            if not own.when_there:
-                own.has_begun = True
-                return
-            first = own.when_there.pop(0)
-        first()  # more may come meanwhile
+    trouble = None
+    while not own.has_begun:
+        try:
+            _take_next(own)
+        except BaseException as raised:  # of a handler of a signal; the others count all the same
+            trouble = trouble or raised
+    if trouble is not None:
+        raise trouble
+
+
+def _take_next(own: _Rank) -> None:
+    """Of what has come before the rank began; more may come meanwhile."""
+    with own.change:
+        if not own.when_there:
+            own.has_begun = True
+            return
+        first = own.when_there.pop(0)
+    first()
 
 
 def context() -> contextvars.Context:

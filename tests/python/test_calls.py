@@ -428,6 +428,23 @@ def test_calls_that_come_before_a_rank_begins_keep_their_order():
         registry.forget()
 
 
+def test_a_rank_that_is_interrupted_as_it_begins_serves_the_others_all_the_same():
+    from selion import registry
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    seen = []
+    try:
+        assert not registry.has_begun(interrupted)
+        assert not registry.has_begun(lambda: seen.append(1))
+        with pytest.raises(KeyboardInterrupt):
+            registry.enter(None)
+        assert seen == [1] and registry.has_begun(lambda: None)
+    finally:
+        registry.forget()
+
+
 def test_what_has_been_given_back_is_not_kept(job):
     job.expect_no_fault(
         """
