@@ -88,6 +88,7 @@ struct parts {
 struct mail {
     std::map<std::uint64_t, promise*> waiting;
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, parts> begun;
+    std::uint32_t deaths = 0;  ///< since when `begun` has been cleared of what the dead had begun
 };
 
 /// By job and rank. @pre the GIL is held
@@ -117,9 +118,19 @@ nb::object bytes_of(const std::byte* data, std::size_t bytes) {
     return made;
 }
 
+/// Of long messages whose rest will never come: their origin has died.
+void forget_lost(mail& own) {
+    if (selion::detail::count_of_deaths() == own.deaths) return;
+    own.deaths = selion::detail::count_of_deaths();
+    std::erase_if(own.begun, [](const auto& each) {
+        return selion::detail::is_dead(std::get<0>(each.first));
+    });
+}
+
 /// The whole message; null while more of it is to come.
 nb::object joined(mail& own, const head& came, const selion::message_info& about) {
     const std::span<const std::byte> piece = about.data;
+    forget_lost(own);
     if (piece.size() >= came.total) return bytes_of(piece.data(), piece.size());
     const auto place = own.begun.try_emplace({about.origin, came.kind, came.number}).first;
     parts& all = place->second;

@@ -97,7 +97,8 @@ _mail: dict[tuple[int, int], _Mail] = {}
 
 
 def _own() -> _Mail:
-    return _mail.setdefault(_core.caller(), _Mail())
+    place = _core.caller()
+    return _mail.get(place) or _mail.setdefault(place, _Mail())
 
 
 def forget(but: int = 0) -> None:
