@@ -85,7 +85,7 @@ selion.run(main)
 
 # Rank 1 stands still, and dies while rank 0 reads its memory.
 _reads = """
-import os, signal, threading, time, weakref
+import os, signal, sys, threading, time, weakref
 import numpy as np
 import selion
 
@@ -97,15 +97,15 @@ def main(world):
     world.barrier()
     if world.rank == 1:
         os.kill(os.getpid(), signal.SIGSTOP)
-    begins = threading.Event()
+    reader = threading.get_ident()
     def kill():
-        begins.wait()
-        time.sleep(0.3)  # until it waits
+        while sys._current_frames()[reader].f_code.co_name != "<lambda>":
+            time.sleep(0.01)
+        time.sleep(0.3)  # it is about to wait
         os.kill(victim, signal.SIGKILL)
     threading.Thread(target=kill).start()
     def read(begin):
         out = np.empty(1 << 20).view(Kept)
-        begins.set()
         try:
             begin(out)
         except ConnectionError:
