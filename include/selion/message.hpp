@@ -168,9 +168,9 @@ struct alignas(std::uint64_t) letter {
 
 /// Runs a header handler, moves the data, runs the completion handler or leaves it for later.
 template <class Handler, class Header>
-void receive_letter(delivery& here) {
-    const message_info& about = here.message.about;
-    const auto came = header_from<letter<Handler, Header>>(here.arguments);
+void receive_letter(incoming_message& here) {
+    const message_info& about = here.about;
+    const auto came = header_from<letter<Handler, Header>>(here.arguments.data());
     Handler handler = came.handler.get();
     const arrival where = handler(came.header, about);
     if (where.place != nullptr && about.data_bytes != 0) {

@@ -109,10 +109,10 @@ inline constexpr std::size_t always_possible_bytes = 16 * 1024;
 
 /// What the target runs.
 template <class Function, class... Arguments>
-void run_call(delivery& here) {
+void run_call(incoming_message& here) {
     using call = remote_call<Function, Arguments...>;
-    const message_info& about = here.message.about;
-    const call came = header_from<call>(here.arguments);
+    const message_info& about = here.about;
+    const call came = header_from<call>(here.arguments.data());
     const std::uint32_t origin = about.origin;
     const std::uint64_t state = here.state;
     try {

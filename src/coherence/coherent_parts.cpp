@@ -102,14 +102,14 @@ coherent_parts& parts_of(detail::rank_context& context) {
     return *kept;
 }
 
-void receive_block(detail::delivery& here) {
+void receive_block(detail::incoming_message& here) {
     message_head head;
-    std::memcpy(&head, here.arguments, sizeof head);
+    std::memcpy(&head, here.arguments.data(), sizeof head);
     // By the rank's own view, because the list of parts may be growing on another thread.
     const detail::rank_context& server = *detail::current_context;
     const std::uint64_t place = detail::global_address(server.rank, head.view());
     const auto* view = reinterpret_cast<detail::block_view*>(mapped_address(server, place));
-    view->part->receive(server, here.message);
+    view->part->receive(server, here);
 }
 
 }  // namespace selion::coherence

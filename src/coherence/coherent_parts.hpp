@@ -42,6 +42,6 @@ private:
 coherent_parts& parts_of(detail::rank_context& context);
 
 /// What messages of the protocol name.
-void receive_block(detail::delivery& here);
+void receive_block(detail::incoming_message& here);
 
 }  // namespace selion::coherence

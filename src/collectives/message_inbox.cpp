@@ -79,12 +79,12 @@ void message_inbox::send_parts(std::uint32_t target, part_header header, std::si
 }
 
 /// A handler.
-void message_inbox::receive(detail::delivery& here) {
+void message_inbox::receive(detail::incoming_message& here) {
     detail::rank_context& context = *detail::current_context;
     if (context.inbox == nullptr) [[unlikely]]
-        end_for_absence(context, here.message.about.origin);
+        end_for_absence(context, here.about.origin);
     context.messages->leave_out_of_handled();
-    context.inbox->add(here.message);
+    context.inbox->add(here);
     detail::count_together(context, context.inbox->arrived_);
 }
 

@@ -120,7 +120,7 @@ private:
         part* next;
     };
 
-    static void receive(detail::delivery& here);
+    static void receive(detail::incoming_message& here);
     static void note_call(detail::rank_context& context, const part& come);
     template <class Each>
     void take_added(const Each& each);

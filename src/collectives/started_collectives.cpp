@@ -231,25 +231,25 @@ void started_collectives::finish(detail::rank_context& context) {
 }
 
 /// A handler.
-void started_collectives::receive(detail::delivery& here) {
+void started_collectives::receive(detail::incoming_message& here) {
     detail::rank_context& context = *detail::current_context;
     if (context.started == nullptr) {
         context.host->launcher().end_job(
             context, fmt::format("rank {} has sent a message of a started collective to rank {}, "
                                  "whose function has returned without starting it",
-                                 here.message.about.origin, context.rank));
+                                 here.about.origin, context.rank));
     }
     context.started->add_to(context.started->inbox_, here);
 }
 
 /// A handler. Where the rank's function has returned and all have met, nobody compares any more.
-void started_collectives::receive_call(detail::delivery& here) {
+void started_collectives::receive_call(detail::incoming_message& here) {
     started_collectives* const own = detail::current_context->started;
     if (own != nullptr) own->add_to(own->told_, here);
 }
 
-void started_collectives::add_to(message_inbox& inbox, detail::delivery& here) {
-    inbox.add(here.message);
+void started_collectives::add_to(message_inbox& inbox, detail::incoming_message& here) {
+    inbox.add(here);
     detail::rank_context& context = *detail::current_context;
     detail::count_together(context, context.messages->above.news);
     here.completion = [](void* own) { static_cast<started_collectives*>(own)->advance(); };

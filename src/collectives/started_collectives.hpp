@@ -140,8 +140,8 @@ public:
     /// By the rank's own code: waits until all are over.
     void finish(detail::rank_context& context);
     /// Receives a message of a started collective, and what a member has started.
-    static void receive(detail::delivery& here);
-    static void receive_call(detail::delivery& here);
+    static void receive(detail::incoming_message& here);
+    static void receive_call(detail::incoming_message& here);
 
 private:
     struct node {
@@ -160,7 +160,7 @@ private:
         std::uint32_t members;
         bool has_failed = false;
     };
-    void add_to(message_inbox& inbox, detail::delivery& here);
+    void add_to(message_inbox& inbox, detail::incoming_message& here);
     void take_news();
     void advance_awake();
     void take_added();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -123,21 +124,34 @@ struct message_request {
 using detail::incoming_message;
 using detail::most_argument_bytes;
 
-/// What a message of at most two words is, beside them.
-struct word_message {
-    std::uint32_t target;
-    std::uint16_t kind;  ///< as in `message_request`
-    std::uint8_t bytes;  ///< of the words
-    bool is_reply;
+/// How a rank sends another a message of at most two words at once, all of it in registers, where
+/// ranks have such ways. Machines have more in the rest of its bytes.
+struct alignas(128) short_way {
+    /// @param about the message: see `short_about`.
+    using sender = void (*)(short_way& way, std::uint64_t handler, std::uint64_t first,
+                            std::uint64_t second, std::uint64_t about,
+                            detail::rank_context& sender);
+    sender send = nullptr;
+    sender reply = nullptr;  ///< as `message_request::is_reply`
 
-    message_request with(std::uint64_t handler, std::span<const std::uint64_t, 2> words,
-                         std::source_location site) const {
-        return {.target = target,
-                .kind = kind,
-                .is_reply = is_reply,
-                .handler = handler,
-                .arguments = std::as_bytes(words).first(bytes),
-                .site = site};
+protected:
+    ~short_way() = default;
+};
+/// @param kind as in `message_request`. @param bytes of its words.
+constexpr std::uint64_t short_about(std::uint16_t kind, std::size_t bytes) {
+    return kind | bytes << 16;
+}
+
+/// Where the next message of some sender will be: the word has the value then.
+struct mail_sign {
+    const std::uint64_t* word = nullptr;
+    std::uint64_t value = 0;
+    void* reader = nullptr;  ///< as the machine likes
+
+    bool has_come() const {
+        // acquire: the whole message is there [ring.slot]
+        return std::atomic_ref(*const_cast<std::uint64_t*>(word)).load(std::memory_order_acquire) ==
+               value;
     }
 };
 
@@ -183,12 +197,6 @@ public:
                        .arguments = {arguments, bytes},
                        .site = context.own.send_site});
     }
-    /// The same for a message of at most two words, all of it in registers.
-    virtual void send_words(detail::rank_context& context, word_message what, std::uint64_t handler,
-                            std::uint64_t first, std::uint64_t second) {
-        const std::array words{first, second};
-        send(context, what.with(handler, words, context.own.send_site));
-    }
     /// Whether the target can read data where they lie, so that the machine need not copy them.
     virtual bool can_lend(const detail::rank_context& context, std::uint32_t target,
                           const void* data, std::size_t bytes) const = 0;
@@ -199,6 +207,8 @@ public:
     virtual bool moves_long_messages() const { return false; }
     /// Serves what has come for the calling rank. @return whether anything had.
     virtual bool poll(detail::rank_context& context) = 0;
+    /// The same where one of `context.signs` has come. Not in handlers.
+    virtual bool serve(detail::rank_context& context, mail_sign&) { return poll(context); }
     /// Whether messages of the rank's handlers wait for room where they go; they leave in `poll`.
     virtual bool has_unsent(detail::rank_context&) { return false; }
     /// Whether something has come for the calling rank, or for one of its carrier, that is not
@@ -248,7 +258,7 @@ struct job {
     selion::thread_level thread_level = thread_level::single;
     /// Called for each message, on any thread that works for the target, with the target's context
     /// (or a copy of it) current and marked as in a handler. Lets no exception out.
-    void (*deliver)(detail::rank_context&, const incoming_message&) = nullptr;
+    void (*deliver)(detail::rank_context&, incoming_message&) = nullptr;
     /// Called once for each rank that has died while the job goes on: the answers that it owes to
     /// the floors above do not come. Null where a death ends the job.
     void (*lose_answers)(detail::rank_context&, std::uint32_t rank) = nullptr;

@@ -12,13 +12,10 @@ namespace selion::onesided {
 /// same, also on a thread that waits for counters at this moment.
 inline void fulfil_as_handler(detail::future_state& result) {
     detail::rank_context& caller = *detail::current_context;
-    const bool was_in_handler = std::exchange(caller.own.in_handler, true);
-    const bool counts_alone = std::exchange(caller.own.counts_alone, false);
-    const void* const plain = std::exchange(caller.own.plain_caller, &detail::no_plain_caller);
+    detail::working_mode& mode = caller.own;
+    const detail::working_mode before = std::exchange(mode, detail::mode_of_handlers);
     detail::fulfil(result);
-    caller.own.plain_caller = plain;
-    caller.own.counts_alone = counts_alone;
-    caller.own.in_handler = was_in_handler;
+    mode = before;
 }
 
 }  // namespace selion::onesided

@@ -103,41 +103,38 @@ inline message_function function_of(rank_context& context,
 
 /// The message's function has left a completion handler that may wait.
 /// @param target_bits, completion_address of the counters that count after it.
-[[gnu::noinline]] void leave_for_later(rank_context& context, const delivery& here,
+[[gnu::noinline]] void leave_for_later(rank_context& context, const incoming_message& here,
                                        std::uint64_t target_bits,
                                        std::uint64_t completion_address) {
     context.messages->completions.add(context, {.function = here.completion,
                                                 .argument = here.completion_argument,
-                                                .origin = here.message.about.origin,
+                                                .origin = here.about.origin,
                                                 .target_counter = target_bits,
                                                 .completion_counter = completion_address});
 }
 
-/// Nothing but a function and its arguments.
-void receive_plain(rank_context& context, const machine::incoming_message& message) {
-    delivery here{message, message.arguments.data()};
-    function_of(context, message)(here);
+/// Calls the function of a message that is nothing else.
+[[gnu::always_inline]] inline void call_function(rank_context& context, incoming_message& here) {
+    function_of(context, here)(here);
     if (here.completion != nullptr) [[unlikely]]
         leave_for_later(context, here, null_address, 0);
 }
 
 /// Nothing but a call of a function that has a result.
-void receive_call(rank_context& context, const machine::incoming_message& message) {
+[[gnu::noinline]] void receive_call(rank_context& context, incoming_message& message) {
     argument_reader arguments(message.arguments);
-    const std::uint64_t state = arguments.word();
-    delivery here{message, arguments.rest().data(), state};
-    function_of(context, message)(here);
-    if (here.completion != nullptr) [[unlikely]]
-        leave_for_later(context, here, null_address, 0);
+    message.state = arguments.word();
+    message.arguments = arguments.rest();
+    call_function(context, message);
 }
 
-[[gnu::noinline]] void receive_request(rank_context& context, machine::incoming_message message) {
+[[gnu::noinline]] void receive_request(rank_context& context, incoming_message message) {
     argument_reader arguments(message.arguments);
     const std::uint64_t origin_address = arguments.word_if(message.kind & origin_counter);
     std::uint64_t target_bits = null_address;
     if (message.kind & target_counter) target_bits = arguments.word();
     const std::uint64_t completion_address = arguments.word_if(message.kind & completion);
-    const std::uint64_t state = arguments.word_if(message.kind & future_of_result);
+    message.state = arguments.word_if(message.kind & future_of_result);
     message.arguments = arguments.rest();
     if (message.kind & long_arguments) {
         std::uint64_t head[2];
@@ -146,11 +143,10 @@ void receive_call(rank_context& context, const machine::incoming_message& messag
         message.about.data = message.about.data.subspan(head[1]);
         message.about.data_bytes -= head[1];
     }
-    delivery here{message, message.arguments.data(), state};
-    function_of(context, message)(here);
+    function_of(context, message)(message);
     std::uint16_t wanted = message.kind & (origin_counter | completion);
-    if (here.completion != nullptr) {
-        leave_for_later(context, here, target_bits, completion_address);
+    if (message.completion != nullptr) {
+        leave_for_later(context, message, target_bits, completion_address);
         wanted &= origin_counter;  // the data have been moved
     } else {
         count_at_target(context, target_bits);
@@ -170,17 +166,27 @@ void call_to_mail(rank_context& caller, std::uint32_t rank) {
     if (call != nullptr) call(caller, rank);
 }
 
-void deliver(rank_context& context, const machine::incoming_message& message) {
+namespace {
+
+[[gnu::noinline]] void deliver_other(rank_context& context, machine::incoming_message& message) {
     constexpr std::uint16_t replies = count_reply | value_reply | error_reply;
+    if (message.kind == future_of_result && message.about.data_bytes == 0) {
+        receive_call(context, message);
+    } else if (message.kind & replies) {
+        receive_reply(context, message);
+    } else {
+        receive_request(context, message);
+    }
+}
+
+}  // namespace
+
+void deliver(rank_context& context, machine::incoming_message& message) {
     try {
         if (message.kind == 0) {
-            receive_plain(context, message);
-        } else if (message.kind == future_of_result && message.about.data_bytes == 0) {
-            receive_call(context, message);
-        } else if (message.kind & replies) {
-            receive_reply(context, message);
+            call_function(context, message);
         } else {
-            receive_request(context, message);
+            deliver_other(context, message);
         }
     } catch (...) {
         end_for_exception(context, "handler", message.about.origin);

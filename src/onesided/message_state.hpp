@@ -85,6 +85,6 @@ private:
 void call_to_mail(detail::rank_context& caller, std::uint32_t rank);
 
 /// What a machine calls for each message: see `machine::job`.
-void deliver(detail::rank_context& context, const machine::incoming_message& message);
+void deliver(detail::rank_context& context, machine::incoming_message& message);
 
 }  // namespace selion::onesided

@@ -159,11 +159,20 @@ bool leaves_out_message(rank_context& context, const outgoing& message) {
 
 void send_reply(rank_context& context, std::uint32_t origin, std::uint16_t kind,
                 const argument_writer& arguments, std::span<const std::byte> data) {
+    const std::span<const std::byte> words = arguments.bytes();
+    if (context.short_ways != nullptr && data.empty() &&
+        words.size() <= 2 * sizeof(std::uint64_t)) {
+        std::uint64_t both[2] = {};
+        std::memcpy(both, words.data(), words.size());
+        machine::short_way& way = context.short_ways[origin];
+        return way.reply(way, 0, both[0], both[1], machine::short_about(kind, words.size()),
+                         context);
+    }
     const machine::message_request request{.target = origin,
                                            .kind = kind,
                                            .is_reply = true,
                                            .handler = 0,
-                                           .arguments = arguments.bytes(),
+                                           .arguments = words,
                                            .data = data.data(),
                                            .bytes = data.size()};
     if (context.deaths == nullptr) [[likely]]
@@ -209,13 +218,6 @@ void send_plain_message(std::uint32_t target, std::uint64_t function, const std:
 
 namespace {
 
-/// Whether a message to a rank is nothing but sent: nobody records it or what it releases, no death
-/// may end it, and there is such a rank. There is none for who has called outside of a job.
-bool needs_only_sending(const rank_context& context, std::uint32_t target) {
-    return context.recorder == nullptr && !context.own.announces_writes &&
-           context.deaths == nullptr && target < context.ranks;
-}
-
 [[gnu::noinline]] void send_accounted_words(std::uint32_t target, std::uint64_t function,
                                             std::uint64_t first, std::uint64_t second,
                                             std::size_t bytes, std::source_location site) {
@@ -238,27 +240,22 @@ bool needs_only_sending(const rank_context& context, std::uint32_t target) {
 void send_words(std::uint32_t target, std::uint64_t function, std::uint64_t first,
                 std::uint64_t second, std::size_t bytes, std::source_location site) {
     rank_context& context = *current_context;
-    if (!needs_only_sending(context, target)) [[unlikely]]
+    if (target >= context.own.signal_count || context.short_ways == nullptr) [[unlikely]]
         return send_accounted_words(target, function, first, second, bytes, site);
     note_site(context, site);
-    context.transport->send_words(
-        context,
-        {.target = target, .kind = 0, .bytes = static_cast<std::uint8_t>(bytes), .is_reply = false},
-        function, first, second);
+    machine::short_way& way = context.short_ways[target];
+    way.send(way, function, first, second, machine::short_about(0, bytes), context);
 }
 
 void send_call_word(std::uint32_t target, std::uint64_t function, std::uint64_t state,
                     std::uint64_t argument, std::size_t bytes, std::source_location site) {
     rank_context& context = *current_context;
-    if (!needs_only_sending(context, target)) [[unlikely]]
+    if (target >= context.own.signal_count || context.short_ways == nullptr) [[unlikely]]
         return send_accounted_call(target, function, state, argument, bytes, site);
     note_site(context, site);
-    context.transport->send_words(context,
-                                  {.target = target,
-                                   .kind = future_of_result,
-                                   .bytes = static_cast<std::uint8_t>(sizeof state + bytes),
-                                   .is_reply = false},
-                                  function, state, argument);
+    machine::short_way& way = context.short_ways[target];
+    way.send(way, function, state, argument,
+             machine::short_about(future_of_result, sizeof state + bytes), context);
 }
 
 /// Whether it goes beside the counters of a message whose data are lent.
@@ -338,17 +335,13 @@ void end_for_unknown_function(std::uint64_t code) {
 void reply_with_word(std::uint32_t origin, std::uint64_t state, std::uint64_t word,
                      std::size_t bytes) {
     rank_context& context = *current_context;
-    if (context.deaths != nullptr) [[unlikely]]
+    if (context.short_ways == nullptr) [[unlikely]]
         return reply_with(origin, state, &word, bytes);
     // Outside of handlers it may wait for room, and a report must not name the last message then.
     if (!context.own.in_handler) note_site(context, std::source_location::current());
-    const std::size_t all = sizeof state + in_whole_words(bytes);
-    context.transport->send_words(context,
-                                  {.target = origin,
-                                   .kind = value_reply,
-                                   .bytes = static_cast<std::uint8_t>(all),
-                                   .is_reply = true},
-                                  0, state, word);
+    machine::short_way& way = context.short_ways[origin];
+    way.reply(way, 0, state, word,
+              machine::short_about(value_reply, sizeof state + in_whole_words(bytes)), context);
 }
 
 void reply_with(std::uint32_t origin, std::uint64_t state, const void* value, std::size_t bytes) {

@@ -127,6 +127,15 @@ inline bool make_progress(rank_context& context) {
     return has_served;
 }
 
+/// Serves what has come. Who looks often sees by himself, where he can, whether anything has.
+inline bool poll_soon(rank_context& context) {
+    if (context.signs == nullptr) return context.transport->poll(context);
+    for (machine::mail_sign* sign = context.signs; sign != context.signs_end; ++sign) {
+        if (sign->has_come()) return context.transport->serve(context, *sign);
+    }
+    return false;
+}
+
 /// Looks at a word for a microsecond or two and serves messages meanwhile: an answer that is on its
 /// way comes as one. Not where another thread may serve: it would be woken for nothing.
 /// @param timeout_ns of the wait, negative: none. Handlers take their time, so with a limit what
@@ -136,7 +145,7 @@ inline bool arrives_with_progress(rank_context& context, const shared_word& word
     const std::uint32_t polls = context.has_one_thread ? context.brief_polls : 0;
     for (std::uint32_t poll = 0; poll < polls; ++poll) {
         if (word_load(word) >= at_least) return true;
-        if (!context.transport->poll(context)) {
+        if (!poll_soon(context)) {
             rest_after_look(poll);
             continue;
         }

@@ -43,13 +43,13 @@ end_notices& notices_of(const rank_context& context) {
 }
 
 /// A handler.
-void take_notice(delivery& here) {
+void take_notice(incoming_message& here) {
     rank_context& context = *current_context;
     end_notice told{};
-    std::memcpy(&told, here.arguments, sizeof told);
+    std::memcpy(&told, here.arguments.data(), sizeof told);
     context.messages->leave_out_of_handled();
     end_notices& all = notices_of(context);
-    end_of_rank& from = all.ranks[here.message.about.origin];
+    end_of_rank& from = all.ranks[here.about.origin];
     if (told.round != leaving) {
         from.news[told.round % 2].store(told.news, std::memory_order_relaxed);
     }

@@ -140,7 +140,7 @@ struct mail : rl::test_suite<mail<Senders, Each>, Senders + 1> {
                             lacks(fault::publication) ? rl::mo_relaxed : rl::mo_release, $);
     }
 
-    /// As mail_room::serve_ring; progress is told after each message here.
+    /// As mail_room::serve_next; progress is told after each message here.
     void receive_all() {
         ring_access memory;
         int next[Senders] = {};
@@ -188,7 +188,7 @@ struct conversation : rl::test_suite<conversation<Turns, Burst>, 2> {
                             lacks(fault::publication) ? rl::mo_relaxed : rl::mo_release, $);
     }
 
-    /// As mail_room::serve_ring. @param answers the answer leaves before the message is read.
+    /// As mail_room::serve_next. @param answers the answer leaves before the message is read.
     void receive(unsigned self, int number, bool answers = false) {
         ring_access memory{.has_one_sender = true};
         auto& in = to[self];

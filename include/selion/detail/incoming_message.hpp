@@ -23,7 +23,11 @@ struct incoming_message {
     message_info about;
     std::uint16_t kind;  ///< as the sender's floor likes; 0: nothing but a function and arguments
     std::uint64_t handler;
-    std::span<const std::byte> arguments;
+    std::span<const std::byte> arguments;  ///< for the function: its own, the last ones
+    std::uint64_t state = 0;  ///< of the future that waits for the result, at the origin; 0: none
+    /// What the function leaves to be called where it may wait; null: nothing.
+    void (*completion)(void*) = nullptr;
+    void* completion_argument = nullptr;
 };
 
 }  // namespace selion::detail

@@ -13,16 +13,7 @@
 /// from the image's start; the target checks both.
 namespace selion::detail {
 
-/// A message at its target, as the function sees it that it names.
-struct delivery {
-    const incoming_message& message;
-    const std::byte* arguments;  ///< the function's own: the last ones of the message's
-    std::uint64_t state = 0;  ///< of the future that waits for the result, at the origin; 0: none
-    /// What the function leaves to be called where it may wait; null: nothing.
-    void (*completion)(void*) = nullptr;
-    void* completion_argument = nullptr;
-};
-using message_function = void (*)(delivery&);
+using message_function = void (*)(incoming_message&);
 
 /// Where an image lies in this process, found once when it is loaded.
 struct image_place {
@@ -53,7 +44,9 @@ inline std::uint64_t decode_function(std::uint64_t code) noexcept {
     const std::uint64_t distance = code - own_image.tag;  // large where it is another image's
     if (distance >= own_image.bytes) [[unlikely]]
         return decode_foreign_function(code);
-    return own_image.start + distance;
+    const std::uint64_t address = own_image.start + distance;
+    if (address == 0) __builtin_unreachable();  // spares callers a second test
+    return address;
 }
 
 template <class Result, class... Arguments>

@@ -21,6 +21,11 @@ class death_list;
 struct call_record;
 class waiter;
 class simulated_memory;
+struct mail_sign;
+struct short_way;
+namespace node {
+class mail_room;
+}
 }  // namespace selion::machine
 
 namespace selion::onesided {
@@ -52,18 +57,23 @@ struct turn_record {
     std::int64_t quick_ticks = 0;   ///< of all turns since that one
 };
 
-/// What the thread that works on a context changes on its way. A copy of the context is another
-/// thread's: it begins anew, and does not even look at the one that it is made of, which may
-/// change.
-struct thread_state {
-    std::int64_t deadline_ns = INT64_MAX;  ///< of the clock: of waits of the collective in progress
-    bool counts_alone = false;  ///< nobody else counts on this rank's counters within a call
-    bool in_handler = false;
-    bool has_ripe = false;          ///< completion handlers are there that its own stack runs
-    bool announces_writes = false;  ///< somebody observes releases (`release_writes`)
+/// As what a thread works on a context. In one piece, since it changes with each message.
+struct working_mode {
     /// The context, while a collective is its bare steps: nothing is recorded or compared, and this
     /// is the rank's own thread, outside of handlers.
     const void* plain_caller = &no_plain_caller;
+    bool counts_alone = false;  ///< nobody else counts on this rank's counters within a call
+    bool in_handler = false;
+};
+alignas(16) inline constexpr working_mode mode_of_handlers{.in_handler = true};
+
+/// What the thread that works on a context changes on its way. A copy of the context is another
+/// thread's: it begins anew, and does not even look at the one that it is made of, which may
+/// change.
+struct thread_state : working_mode {
+    std::int64_t deadline_ns = INT64_MAX;  ///< of the clock: of waits of the collective in progress
+    bool has_ripe = false;           ///< completion handlers are there that its own stack runs
+    bool announces_writes = false;   ///< somebody observes releases (`release_writes`)
     std::uint64_t signal_count = 0;  ///< ranks that inline signals reach: as `bypass_count`, but 0
                                      ///< while something is to be done before each
     /// Ranks that the collective in progress needs; null: all, or there is none.
@@ -80,7 +90,7 @@ struct thread_state {
     continuation_queue* continuations = nullptr;
 
     thread_state() = default;
-    thread_state(const thread_state&) noexcept {}
+    thread_state(const thread_state&) noexcept : working_mode() {}
     thread_state& operator=(const thread_state&) = delete;
 };
 
@@ -116,6 +126,11 @@ struct alignas(line_bytes) rank_context {
     thread_state own;
     machine::call_record* call = nullptr;
     machine::waiter* waiter = nullptr;
+    /// Where its next messages will be, first and end; null: what has come is not seen in that way.
+    machine::mail_sign* signs = nullptr;
+    machine::mail_sign* signs_end = nullptr;
+    machine::node::mail_room* room = nullptr;  ///< of ranks of one host
+    machine::short_way* short_ways = nullptr;  ///< to each rank; null: short messages need more
 
     // Read by slower paths.
     machine::transport* transport = nullptr;

@@ -27,11 +27,15 @@ inline void pause_processor() noexcept {
 
 /// Looks within which an answer comes from a processor of the same cache.
 inline constexpr std::uint32_t near_looks = 24;
-/// Between two looks at what another processor writes. A pause makes a near answer late. Without
-/// anything a processor reads ahead, which it has to take back when the line changes. What has not
-/// come by then comes from afar, and every look at its line keeps it on its way for longer.
+/// Between two looks at what another processor writes. An answer takes two transfers of a line, so
+/// what the first look has not found needs longer than two pauses; the fewer looks there are until
+/// it comes, the more often the processor guesses which one finds it, and goes ahead. Later a pause
+/// makes a near answer late. Without anything a processor reads ahead, which it has to take back
+/// when the line changes. What has not come by then comes from afar, and every look at its line
+/// keeps it on its way for longer.
 inline void rest_after_look(std::uint32_t look) noexcept {
-    if (look >= near_looks) return pause_processor();
+    if (look == 0) pause_processor();
+    if (look == 0 || look >= near_looks) return pause_processor();
 #if defined(__x86_64__)
     __builtin_ia32_lfence();
 #endif

@@ -169,7 +169,7 @@ void fabric_machine::make_ranks(const job& work) {
         std::vector<std::uint32_t> first_rank(own.count + 1);
         std::iota(first_rank.begin(), first_rank.end(), 0u);
         office_.emplace(*mapping_, setting_.shape, share_.own_index(), mapped.first);
-        office_->open(contexts_, first_rank, work.deliver);
+        office_->open(contexts_, first_rank, work.deliver, false);
     }
     for (std::uint32_t i = 0; i < own.count; ++i) {
         ranks_[i].open(work, office_ ? &*office_ : nullptr, office_ ? &office_->room(i) : nullptr);

@@ -84,13 +84,6 @@ public:
         }
         transport::send_plain(context, target, handler, arguments, bytes);
     }
-    void send_words(detail::rank_context& context, word_message what, std::uint64_t handler,
-                    std::uint64_t first, std::uint64_t second) override {
-        if (goes_by_memory(what.target)) {
-            return reach_.office->send_words(context, what, handler, first, second);
-        }
-        transport::send_words(context, what, handler, first, second);
-    }
     bool can_lend(const detail::rank_context&, std::uint32_t target, const void* data,
                   std::size_t bytes) const override {
         return goes_by_memory(target) && reach_.office->can_lend(target, data, bytes);

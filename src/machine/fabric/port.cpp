@@ -53,7 +53,7 @@ port::port(const port_surroundings& around)
 }
 
 void port::open(detail::rank_context& own,
-                void (*function)(detail::rank_context&, const incoming_message&)) {
+                void (*function)(detail::rank_context&, incoming_message&)) {
     own_ = &own;
     deliver_ = function;
 }

@@ -77,7 +77,7 @@ public:
 
     /// Before the rank begins. @param function of the job, for messages.
     void open(detail::rank_context& own,
-              void (*function)(detail::rank_context&, const incoming_message&));
+              void (*function)(detail::rank_context&, incoming_message&));
 
     /// Sends a frame, or has it sent later: outside of handlers it waits until it has left or is in
     /// a batch, in handlers it never waits. @param completion counts when the target has taken it.
@@ -253,7 +253,7 @@ private:
     void count_taken(detail::rank_context& server, std::uint32_t peer, const frame_head& head);
     void raise(detail::rank_context& server, std::uint64_t signal, detail::signal_update update);
     bool serve_own_messages(detail::rank_context& server);
-    void deliver(detail::rank_context& server, const incoming_message& message);
+    void deliver(detail::rank_context& server, incoming_message message);
     void reply(const frame_head& request, const outgoing_frame& frame);
 
     void note(meters::sent_kind kind, std::size_t bytes);
@@ -263,7 +263,7 @@ private:
 
     port_surroundings around_;
     detail::rank_context* own_ = nullptr;
-    void (*deliver_)(detail::rank_context&, const incoming_message&) = nullptr;
+    void (*deliver_)(detail::rank_context&, incoming_message&) = nullptr;
     operation_table operations_;
     bool is_leaving_ = false;
 

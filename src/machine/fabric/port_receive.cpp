@@ -363,7 +363,7 @@ bool port::serve_own_messages(detail::rank_context& server) {
 }
 
 /// In the rank's own context on its own thread, else in a copy: the rank may be using its own.
-void port::deliver(detail::rank_context& server, const incoming_message& message) {
+void port::deliver(detail::rank_context& server, incoming_message message) {
     detail::rank_context& target = *own_;
     if (server.is_foreign_thread) {
         detail::rank_context copy = target;
@@ -377,16 +377,12 @@ void port::deliver(detail::rank_context& server, const incoming_message& message
         detail::current_context = outer;
         return;
     }
-    const void* const plain_caller =
-        std::exchange(target.own.plain_caller, &detail::no_plain_caller);
-    const bool counts_alone = std::exchange(target.own.counts_alone, false);
-    const bool was_in_handler = std::exchange(target.own.in_handler, true);
+    detail::working_mode& mode = target.own;
+    const detail::working_mode before = std::exchange(mode, detail::mode_of_handlers);
     detail::rank_context* const outer = std::exchange(detail::current_context, &target);
     deliver_(target, message);
     detail::current_context = outer;
-    target.own.in_handler = was_in_handler;
-    target.own.counts_alone = counts_alone;
-    target.own.plain_caller = plain_caller;
+    mode = before;
 }
 
 }  // namespace selion::machine::fabric

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "machine/machine.hpp"
 #include "machine/node/message_ring.hpp"
 #include "selion/detail/word_access.hpp"
 
@@ -22,24 +23,32 @@ inline void prefetch_for_write(const void* line) {
 /// Two words in one store. @param to aligned to 16 bytes.
 inline void store_pair(void* to, std::uint64_t low, std::uint64_t high) {
     using pair [[gnu::vector_size(16), gnu::may_alias]] = std::uint64_t;
+#if defined(__x86_64__)
+    if (__builtin_constant_p(high)) {
+        *static_cast<pair*>(to) = pair{low, high};
+        return;
+    }
+    // Each by a register: GCC likes to put one of them in memory first, which is a store more.
+    pair first{low, 0};
+    pair second{high, 0};
+    asm("" : "+x"(first), "+x"(second));
+    *static_cast<pair*>(to) = pair{first[0], second[0]};
+#else
     *static_cast<pair*>(to) = pair{low, high};
+#endif
 }
 
-struct message_way;
+class row_way;
 
 /// A ring as its receiver sees it.
 struct ring_reader {
     message_ring* ring = nullptr;
     std::atomic<std::uint64_t> head = 0;  ///< tickets that it has begun with
     // Used by a receiver of one thread.
-    std::uint64_t row_head = 0;  ///< likewise of the row
-    bool is_in_row = false;      ///< the next message
-    // Used by whoever serves. The next message again: its slot, and the number that it will have.
-    message_slot* next = nullptr;
-    std::uint64_t number = 0;
-    message_way* back = nullptr;  ///< where both use rows: the way to who sends here
-
-    std::uint64_t ticket() const { return number - 1; }
+    std::uint64_t* row_head = nullptr;  ///< likewise of the row; lies with the way back
+    bool is_in_row = false;             ///< the next message
+    /// Where both use rows: the way to who sends here.
+    row_way* back = nullptr;
 };
 
 /// The atomics of `ring_protocol` on real memory.
@@ -84,7 +93,7 @@ struct ring_access {
         reader.head.store(head, std::memory_order_relaxed);
     }
     static bool is_in_row(const ring_reader& reader) { return reader.is_in_row; }
-    static std::uint64_t row_head(const ring_reader& reader) { return reader.row_head; }
+    static std::uint64_t row_head(const ring_reader& reader) { return *reader.row_head; }
     static std::uint64_t sequence(const ring_reader& reader, bool in_row, std::uint64_t place) {
         return number_of(in_row ? reader.ring->row[place] : reader.ring->slots[place]);
     }
@@ -104,15 +113,16 @@ inline bool has_message(const ring_reader& reader) {
     return ring_protocol::has_message(access, reader, {});
 }
 
-/// The same for whoever serves, who looks often and mostly finds nothing.
-inline bool has_next(const ring_reader& reader) {
-    return ring_access::number_of(*reader.next) == reader.number;
+/// For whoever serves, who looks often and mostly finds nothing.
+inline message_slot& slot_of(const mail_sign& sign) {
+    static_assert(offsetof(message_slot, sequence) == 0);
+    return *reinterpret_cast<message_slot*>(const_cast<std::uint64_t*>(sign.word));
 }
 
 /// Where the next message is, once the one before it has been copied.
-inline void find_next(ring_reader& reader, bool in_row, std::uint64_t ticket) {
-    reader.next = &reader.ring->slot(in_row, ticket);
-    reader.number = ticket + 1;
+inline void find_next(mail_sign& sign, message_ring& ring, bool in_row, std::uint64_t ticket) {
+    sign.word = &ring.slot(in_row, ticket).sequence;
+    sign.value = ticket + 1;
 }
 
 }  // namespace selion::machine::node

@@ -28,7 +28,8 @@ mail_room::mail_room(post_office& office, std::uint32_t carrier,
     : office_(office),
       box_(office.mapping_.mail(carrier)),
       readers_(std::span(all_readers_).first(box_.rings().size())),
-      ways_(office.ways_from(carrier, readers_)),
+      signs_(std::span(all_signs_).first(readers_.size())),
+      ways_(office.ways_from(carrier)),
       ranks_(ranks),
       first_rank_(ranks.front().rank),
       has_one_server_(office.mapping_.has_one_thread_each()),
@@ -38,14 +39,32 @@ mail_room::mail_room(post_office& office, std::uint32_t carrier,
                          office.mapping_.control().pool_bytes) {
     for (std::size_t i = 0; i < readers_.size(); ++i) {
         readers_[i].ring = &box_.rings()[i];
-        find_next(readers_[i], false, 0);
+        signs_[i].reader = &readers_[i];
+        find_next(signs_[i], *readers_[i].ring, false, 0);
     }
     if (!office.uses_rows_) return;
     // Carriers have a rank each, and a ring for each of the others.
     for (std::uint32_t from = 0; from < ways_.size(); ++from) {
+        row_way& way = row_ways_[from] = row_way(ways_[from], first_rank_, from);
         const std::size_t lane = office.carrier_of_rank_[from];
-        readers_[lane].back = readers_[readers_.size() / 2 + lane].back = &ways_[from];
+        for (const bool are_replies : {true, false}) {
+            ring_reader& reader = readers_[are_replies ? lane : lanes() + lane];
+            reader.back = &way;
+            reader.row_head = &way.taken_from(are_replies);
+        }
     }
+    ways_ = {};
+    open_short_cuts();
+}
+
+/// A rank of such a room sends and sees messages without many words, unless something comes first.
+void mail_room::open_short_cuts() {
+    if (!office_.has_short_cuts_) return;
+    detail::rank_context& only = ranks_.front();
+    const bool nothing_first = !has_parked();
+    only.short_ways = nothing_first ? row_ways_.data() : nullptr;
+    only.signs = nothing_first && have_all_begun_ ? signs_.data() : nullptr;
+    only.signs_end = signs_.data() + signs_.size();
 }
 
 /// Handlers may use what a rank makes when it begins.
@@ -56,39 +75,33 @@ bool mail_room::may_serve() {
         return std::atomic_ref(rank.call->has_begun).load(std::memory_order_acquire) != 0;
     });
     have_all_begun_.store(have_begun, std::memory_order_relaxed);
+    open_short_cuts();
     return have_begun;
 }
 
 [[gnu::always_inline]] inline bool mail_room::serve_rings(detail::rank_context& server,
-                                                          std::span<ring_reader> readers) {
+                                                          std::size_t first, std::size_t end) {
     bool has_served = false;
-    for (ring_reader& reader : readers) {
-        if (!has_next(reader)) continue;
+    for (std::size_t i = first; i < end; ++i) {
+        if (!signs_[i].has_come()) continue;
         if (!may_serve()) break;
-        serve_ring(server, reader);
+        serve_ring(server, signs_[i]);
         has_served = true;
     }
     return has_served;
 }
 
-/// @param first the first of the readers that has a message.
-[[gnu::noinline]] bool mail_room::serve_found(detail::rank_context& server, ring_reader* first,
-                                              ring_reader* end) {
-    const bool has_served = may_serve();
-    if (has_served) {
-        serve_ring_inline(server, *first);
-        serve_rings(server, {first + 1, end});
+[[gnu::noinline]] bool mail_room::serve_found(detail::rank_context& server, mail_sign& found) {
+    auto& reader = *static_cast<ring_reader*>(found.reader);
+    if (reader.back != nullptr) [[likely]] {
+        serve_row(server, reader, found);
+    } else {
+        serve_ring(server, found);
     }
-    return (has_parked() && send_parked()) || has_served;
-}
-
-/// A look that mostly finds nothing.
-[[gnu::always_inline]] inline bool mail_room::serve_all(detail::rank_context& server) {
-    ring_reader* const end = readers_.data() + readers_.size();
-    for (ring_reader* reader = readers_.data(); reader != end; ++reader) {
-        if (has_next(*reader)) return serve_found(server, reader, end);
-    }
-    return has_parked() && send_parked();
+    serve_rings(server, static_cast<std::size_t>(&found - all_signs_.data()) + 1, signs_.size());
+    if (has_parked()) [[unlikely]]
+        send_parked();
+    return true;
 }
 
 /// The room that the thread serves: handlers run, and what they call. Null where a room has one
@@ -119,10 +132,6 @@ private:
     const mail_room* outer_ = nullptr;
 };
 
-bool mail_room::serve(detail::rank_context& server) {
-    return has_one_server_ ? serve_all(server) : serve_as_one_of_several(server);
-}
-
 [[gnu::noinline]] bool mail_room::serve_as_one_of_several(detail::rank_context& server) {
     if (!has_mail()) return false;
     const service mine(*this);
@@ -135,7 +144,7 @@ bool mail_room::serve(detail::rank_context& server) {
 bool mail_room::serve_replies_while_sending(detail::rank_context& server) {
     const auto serve_now = [&] {
         sends_reply_ = true;
-        const bool has_served = serve_rings(server, replies());
+        const bool has_served = serve_rings(server, 0, lanes());
         sends_reply_ = false;
         return has_served;
     };
@@ -178,48 +187,67 @@ void mail_room::leave(detail::rank_context& server, std::uint32_t bell_number) {
 }
 
 /// Another carrier has taken messages of this one.
-[[gnu::always_inline]] inline void mail_room::learn_counts(std::uint32_t origin,
-                                                           const std::byte* told) const {
+[[gnu::always_inline]] inline void mail_room::learn_counts(const message_way& way,
+                                                           const std::byte* told) {
     row_counts counts;
     std::memcpy(&counts, told, sizeof counts);
-    const message_way& way = office_.way_to(*this, origin);
     const ring_access access;
-    ring_protocol::learn(access, *way.requests, counts.requests);
-    ring_protocol::learn(access, *way.replies, counts.replies);
+    ring_protocol::learn(access, *way.rings[0], counts.requests);
+    ring_protocol::learn(access, *way.rings[1], counts.replies);
 }
 
 /// The message has been copied.
 [[gnu::always_inline]] inline void mail_room::step_past(detail::rank_context& server,
-                                                        ring_reader& reader, bool next_in_row) {
+                                                        ring_reader& reader, mail_sign& sign,
+                                                        bool next_in_row) {
     if (reader.is_in_row) {
-        ++reader.row_head;
+        *reader.row_head = sign.value;
+        reader.back->note_taken();
+        if (next_in_row) [[likely]]
+            return find_next(sign, *reader.ring, true, sign.value);
     } else {
-        const std::uint64_t head = ring_access::head(reader) + 1;
-        ring_access::set_head(reader, head);
-        if (head % told_after == 0) [[unlikely]]
-            detail::word_store(server, reader.ring->consumed, head);
+        __builtin_prefetch(&reader.ring->slots[(sign.value + 1) % ring_slots]);
+        ring_access::set_head(reader, sign.value);
+        if (sign.value % told_after == 0) [[unlikely]]
+            detail::word_store(server, reader.ring->consumed, sign.value);
     }
     // Not written where several threads look at it, and all messages are outside of the row.
     if (reader.is_in_row != next_in_row) reader.is_in_row = next_in_row;
-    find_next(reader, next_in_row, next_in_row ? reader.row_head : ring_access::head(reader));
+    find_next(sign, *reader.ring, next_in_row,
+              next_in_row ? *reader.row_head : ring_access::head(reader));
 }
 
-/// Of a message without data. In pieces of 16 bytes, because those who pass it on copy it in such
-/// pieces, and a processor hands a load what a store has on its way only if that store has all of
-/// it; else the load waits until the stores are in the cache, for 9 ns.
-[[gnu::always_inline]] inline void write_short_info(message_info& info, std::uint32_t origin) {
+/// Where a message is to be written: nothing is, until then.
+union unwritten_message {
+    alignas(16) incoming_message message;
+    unwritten_message() {}
+};
+
+/// A message without data. In pieces of 16 bytes, because those who pass parts of it on copy them
+/// in such pieces, and a processor hands a load what a store has on its way only if that store has
+/// all of it; else the load waits until the stores are in the cache, for 9 ns.
+[[gnu::always_inline]] inline void write_short(incoming_message& message, const message_slot& slot,
+                                               const std::byte* arguments) {
     static_assert(offsetof(message_info, data_bytes) == 8 && offsetof(message_info, data) == 16 &&
-                  sizeof(message_info) == 32);
-    store_pair(&info, origin, 0);
-    store_pair(&info.data, 0, 0);  // an empty span
+                  sizeof(message_info) == 32 && offsetof(incoming_message, about) == 0 &&
+                  offsetof(incoming_message, kind) == 32 && offsetof(message_about, kind) == 0 &&
+                  offsetof(incoming_message, handler) == 40 &&
+                  offsetof(message_slot, handler) == offsetof(message_slot, about) + 8 &&
+                  offsetof(incoming_message, state) == 64 &&
+                  offsetof(incoming_message, completion) == 72);
+    store_pair(&message.about, slot.ends.origin, 0);
+    store_pair(&message.about.data, 0, 0);                            // an empty span
+    std::memcpy(static_cast<void*>(&message.kind), &slot.about, 16);  // and the handler
+    message.arguments = {arguments, slot.about.argument_bytes};
+    store_pair(&message.state, 0, 0);
 }
 
 /// What a message has that is not in its slot.
 /// @param arguments their first ones are there.
-[[gnu::noinline]] void mail_room::add_rest(const ring_reader& reader, std::byte* arguments,
-                                           incoming_message& message) const {
-    const message_about& about = reader.next->about;
-    const message_rest& rest = reader.ring->rest(reader.is_in_row, reader.ticket());
+void mail_room::add_rest(const ring_reader& reader, const mail_sign& sign, std::byte* arguments,
+                         incoming_message& message) const {
+    const message_about& about = slot_of(sign).about;
+    const message_rest& rest = reader.ring->rest(reader.is_in_row, sign.value - 1);
     if (about.argument_bytes > few_argument_bytes) {
         std::memcpy(arguments + few_argument_bytes, rest.arguments, sizeof rest.arguments);
     }
@@ -230,36 +258,78 @@ void mail_room::leave(detail::rank_context& server, std::uint32_t bell_number) {
 
 /// @pre there is a message. Its slot is free for senders as soon as it has been copied; so a
 /// handler that waits for room may serve replies meanwhile.
-[[gnu::always_inline]] inline void mail_room::serve_ring_inline(detail::rank_context& server,
-                                                                ring_reader& reader) {
-    if (reader.back != nullptr) reader.back->expect_answer();
-    int served = 0;
-    do {
-        const message_slot& slot = *reader.next;
-        if (!reader.is_in_row) {
-            __builtin_prefetch(&reader.ring->slots[(reader.ticket() + 2) % ring_slots]);
-        }
-        const message_about about = slot.about;
-        alignas(16) std::byte arguments[most_argument_bytes];
-        std::memcpy(arguments, slot.arguments, few_argument_bytes);
-        alignas(16) incoming_message message;
-        write_short_info(message.about, about.origin);
-        message.kind = about.kind;
-        message.handler = slot.handler;
-        message.arguments = {arguments, about.argument_bytes};
-        if (about.has_rest()) [[unlikely]]
-            add_rest(reader, arguments, message);
-        step_past(server, reader, about.next_in_row);
-        deliver(server, about.target, message);
-        if (about.tells_counts) learn_counts(about.origin, arguments + counts_offset);
-        if (about.place == data_place::pool) [[unlikely]]
-            give_back(server, reader, message);
-    } while (++served < most_served && has_next(reader));
-    if (office_.has_shares_) tell_consumed(server, reader);
+template <bool is_own>
+[[gnu::always_inline]] inline void mail_room::serve_next(detail::rank_context& server,
+                                                         ring_reader& reader, mail_sign& sign) {
+    const message_slot& slot = slot_of(sign);
+    const message_about about = slot.about;
+    if (about.has_rest()) [[unlikely]]
+        return serve_long(server, reader, sign, is_own);
+    alignas(16) std::byte arguments[few_argument_bytes];
+    std::memcpy(arguments, slot.arguments, few_argument_bytes);
+    unwritten_message place;
+    write_short(place.message, slot, arguments);
+    const std::uint32_t target = slot.ends.target;
+    step_past(server, reader, sign, about.next_in_row);
+    if constexpr (is_own) {
+        office_.deliver_(server, place.message);
+    } else {
+        deliver(server, target, place.message);
+    }
+    if (about.tells_counts) learn_counts(*reader.back, arguments + counts_offset);
 }
 
-[[gnu::noinline]] void mail_room::serve_ring(detail::rank_context& server, ring_reader& reader) {
-    serve_ring_inline(server, reader);
+/// The same for one that is more than its slot.
+[[gnu::noinline]] void mail_room::serve_long(detail::rank_context& server, ring_reader& reader,
+                                             mail_sign& sign, bool is_own) {
+    const message_slot& slot = slot_of(sign);
+    const message_about about = slot.about;
+    const message_ends ends = slot.ends;
+    alignas(16) std::byte arguments[most_argument_bytes];
+    std::memcpy(arguments, slot.arguments, few_argument_bytes);
+    unwritten_message place;
+    write_short(place.message, slot, arguments);
+    add_rest(reader, sign, arguments, place.message);
+    const std::byte* const data = place.message.about.data.data();
+    step_past(server, reader, sign, about.next_in_row);
+    if (is_own) {
+        office_.deliver_(server, place.message);
+    } else {
+        deliver(server, ends.target, place.message);
+    }
+    if (about.tells_counts) learn_counts(*reader.back, arguments + counts_offset);
+    if (about.place == data_place::pool) give_back(server, reader, ends.origin, data);
+}
+
+/// A ring with a row is a carrier's with one rank, whose own thread serves it.
+[[gnu::always_inline]] inline void mail_room::serve_row(detail::rank_context& server,
+                                                        ring_reader& reader, mail_sign& sign) {
+    reader.back->expect_answer();
+    detail::working_mode& mode = server.own;
+    const detail::working_mode before = mode;
+    std::memcpy(static_cast<void*>(&mode), &detail::mode_of_handlers, sizeof mode);
+    serve_next<true>(server, reader, sign);
+    if (sign.has_come()) [[unlikely]]
+        serve_more(server, reader, sign);
+    mode = before;
+}
+
+[[gnu::noinline]] void mail_room::serve_more(detail::rank_context& server, ring_reader& reader,
+                                             mail_sign& sign) {
+    int served = 1;
+    do {
+        serve_next<true>(server, reader, sign);
+    } while (++served < most_served && sign.has_come());
+}
+
+[[gnu::noinline]] void mail_room::serve_ring(detail::rank_context& server, mail_sign& sign) {
+    auto& reader = *static_cast<ring_reader*>(sign.reader);
+    if (reader.back != nullptr) return serve_row(server, reader, sign);
+    int served = 0;
+    do {
+        serve_next<false>(server, reader, sign);
+    } while (++served < most_served && sign.has_come());
+    if (office_.has_shares_) tell_consumed(server, reader);
 }
 
 /// To senders that may have only a few messages under way.
@@ -271,11 +341,10 @@ void mail_room::tell_consumed(detail::rank_context& server, const ring_reader& r
 
 /// Data in a pool of the sender have been read.
 void mail_room::give_back(detail::rank_context& server, const ring_reader& reader,
-                          const incoming_message& message) {
-    mail_area& senders = *office_.box_of(message.about.origin).area;
-    const bool is_reply = &reader <= &replies().back();
-    give_back_payload(server, is_reply ? senders.reply_pool : senders.request_pool,
-                      message.about.data.data());
+                          std::uint32_t origin, const std::byte* data) {
+    mail_area& senders = *office_.box_of(origin).area;
+    const bool is_reply = &reader < readers_.data() + lanes();
+    give_back_payload(server, is_reply ? senders.reply_pool : senders.request_pool, data);
 }
 
 const std::byte* mail_room::data_of(const message_rest& rest, data_place place) const {
@@ -284,24 +353,20 @@ const std::byte* mail_room::data_of(const message_rest& rest, data_place place) 
 }
 
 void mail_room::deliver(detail::rank_context& server, std::uint32_t rank,
-                        const incoming_message& message) {
+                        incoming_message& message) {
     detail::rank_context& target = ranks_[rank - first_rank_];
     if (server.is_foreign_thread) [[unlikely]]
         return deliver_as_guest(server, message, target);
-    const void* const plain_caller =
-        std::exchange(target.own.plain_caller, &detail::no_plain_caller);
-    const bool counts_alone = std::exchange(target.own.counts_alone, false);
-    const bool was_in_handler = std::exchange(target.own.in_handler, true);
+    detail::working_mode& mode = target.own;
+    const detail::working_mode before = std::exchange(mode, detail::mode_of_handlers);
     detail::rank_context* const outer = std::exchange(detail::current_context, &target);
     office_.deliver_(target, message);
     detail::current_context = outer;
-    target.own.in_handler = was_in_handler;
-    target.own.counts_alone = counts_alone;
-    target.own.plain_caller = plain_caller;
+    mode = before;
 }
 
 /// On a thread that has joined a rank: the rank's own may be using the rank's context.
-void mail_room::deliver_as_guest(detail::rank_context& server, const incoming_message& message,
+void mail_room::deliver_as_guest(detail::rank_context& server, incoming_message& message,
                                  const detail::rank_context& target) {
     detail::rank_context copy = target;
     copy.waiter = server.waiter;
@@ -319,6 +384,7 @@ void mail_room::park(const detail::rank_context& sender, const message_request& 
     {
         const std::lock_guard lock(parking_);
         parked_count_.fetch_add(1, std::memory_order_relaxed);
+        open_short_cuts();
         parked_message& kept =
             (request.is_reply ? parked_replies_ : parked_requests_).emplace_back();
         kept.sender = &ranks_[sender.rank - first_rank_];
@@ -335,7 +401,9 @@ void mail_room::park(const detail::rank_context& sender, const message_request& 
 bool mail_room::send_parked() {
     const std::lock_guard lock(parking_);
     const bool has_replied = send_parked(parked_replies_);
-    return send_parked(parked_requests_) || has_replied;
+    const bool has_sent = send_parked(parked_requests_) || has_replied;
+    open_short_cuts();
+    return has_sent;
 }
 
 /// Each in the name of its sender, whichever rank of the room serves. @pre `parking_` is held.

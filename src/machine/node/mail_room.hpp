@@ -15,34 +15,11 @@
 #include "machine/node/mail_access.hpp"
 #include "machine/node/mail_area.hpp"
 #include "machine/node/payload_store.hpp"
+#include "machine/node/row_way.hpp"
 
 namespace selion::machine::node {
 
 class post_office;
-
-/// Where the messages of one carrier to one rank go.
-struct message_way {
-    message_ring* requests;
-    message_ring* replies;
-    detail::shared_word* arrivals;
-    /// The rings in the other direction, as the carrier reads them.
-    const ring_reader* requests_back;
-    const ring_reader* replies_back;
-    std::uint64_t told = 0;  ///< what has been told there of `taken`: the sum
-    /// Used since the last message came from there; null: none. Two who answer each other use it
-    /// again.
-    message_ring* in_use = nullptr;
-
-    row_counts taken() const { return {requests_back->row_head, replies_back->row_head}; }
-    message_ring& ring_for(bool is_reply) const { return is_reply ? *replies : *requests; }
-    /// The slot of the answer, if there has been one: it lies with who waits for it.
-    void expect_answer() {
-        message_ring* const ring = std::exchange(in_use, nullptr);
-        if (ring == nullptr) return;
-        const bool in_row = ring->next_in_row;
-        prefetch_for_write(&ring->slot(in_row, in_row ? ring->row_tail : ring->tail));
-    }
-};
 
 /// One carrier's mail: what has come for its ranks, and what they have under way.
 class alignas(detail::line_bytes) mail_room {
@@ -62,7 +39,12 @@ public:
     bool is_busy() const { return is_served() || has_mail(); }
     /// Delivers some of what has come, unless another thread is at it.
     /// @param server context of the thread that does it. @return whether anything was done.
-    bool serve(detail::rank_context& server);
+    bool serve(detail::rank_context& server) {
+        if (!has_one_server_) return serve_as_one_of_several(server);
+        return serve_all(server);
+    }
+    /// The same where a sign has come. @pre nobody else ever serves.
+    bool serve_found(detail::rank_context& server, mail_sign& found);
     /// A thread that waits comes in, and serves until it leaves: the notifier need not be woken.
     bool has_notifier() const { return notifier_ != 0; }
     void attend();
@@ -86,27 +68,41 @@ private:
         std::vector<std::byte> data;
     };
 
-    bool serve_rings(detail::rank_context& server, std::span<ring_reader> readers);
-    bool serve_found(detail::rank_context& server, ring_reader* first, ring_reader* end);
+    /// A look that mostly finds nothing.
+    bool serve_all(detail::rank_context& server) {
+        for (mail_sign& sign : signs_) {
+            if (sign.has_come()) return may_serve() && serve_found(server, sign);
+        }
+        return has_parked() && send_parked();
+    }
+    bool serve_rings(detail::rank_context& server, std::size_t first, std::size_t end);
     bool serve_as_one_of_several(detail::rank_context& server);
-    void serve_ring(detail::rank_context& server, ring_reader& reader);
-    void serve_ring_inline(detail::rank_context& server, ring_reader& reader);
+    void serve_ring(detail::rank_context& server, mail_sign& sign);
+    void serve_more(detail::rank_context& server, ring_reader& reader, mail_sign& sign);
+    void serve_row(detail::rank_context& server, ring_reader& reader, mail_sign& sign);
+    /// @param is_own the thread that serves is that of the room's only rank, and marked.
+    template <bool is_own>
+    void serve_next(detail::rank_context& server, ring_reader& reader, mail_sign& sign);
+    void serve_long(detail::rank_context& server, ring_reader& reader, mail_sign& sign,
+                    bool is_own);
     void tell_consumed(detail::rank_context& server, const ring_reader& reader);
-    static void step_past(detail::rank_context& server, ring_reader& reader, bool next_in_row);
-    void learn_counts(std::uint32_t origin, const std::byte* told) const;
-    void add_rest(const ring_reader& reader, std::byte* arguments, incoming_message& message) const;
-    void give_back(detail::rank_context& server, const ring_reader& reader,
-                   const incoming_message& message);
-    std::span<ring_reader> replies() { return readers_.first(readers_.size() / 2); }
+    static void step_past(detail::rank_context& server, ring_reader& reader, mail_sign& sign,
+                          bool next_in_row);
+    static void learn_counts(const message_way& way, const std::byte* told);
+    void add_rest(const ring_reader& reader, const mail_sign& sign, std::byte* arguments,
+                  incoming_message& message) const;
+    void give_back(detail::rank_context& server, const ring_reader& reader, std::uint32_t origin,
+                   const std::byte* data);
+    std::size_t lanes() const { return readers_.size() / 2; }
+    void open_short_cuts();
     bool may_serve();
-    bool serve_all(detail::rank_context& server);
     bool serve_replies_while_sending(detail::rank_context& server);
     bool must_park_reply() const;
     bool send_parked();
     bool send_parked(std::deque<parked_message>& queue);
     void park(const detail::rank_context& sender, const message_request& request);
-    void deliver(detail::rank_context& server, std::uint32_t rank, const incoming_message& message);
-    void deliver_as_guest(detail::rank_context& server, const incoming_message& message,
+    void deliver(detail::rank_context& server, std::uint32_t rank, incoming_message& message);
+    void deliver_as_guest(detail::rank_context& server, incoming_message& message,
                           const detail::rank_context& target);
     const std::byte* data_of(const message_rest& rest, data_place place) const;
 
@@ -115,8 +111,11 @@ private:
     /// Of all its rings, those of replies first. Not in a piece of memory of their own: that could
     /// share a line with another carrier's.
     std::array<ring_reader, std::size_t{2} * most_single_senders> all_readers_;
+    std::array<mail_sign, std::size_t{2} * most_single_senders> all_signs_;
     std::span<ring_reader> readers_;
-    std::vector<message_way> ways_;  ///< to each rank of the mapping
+    std::span<mail_sign> signs_;                         ///< of each reader
+    std::array<row_way, most_single_senders> row_ways_;  ///< to each rank, where rows are used
+    std::vector<message_way> ways_;                      ///< likewise where not
     std::span<detail::rank_context> ranks_;
     std::uint32_t first_rank_;
     bool has_one_server_;  ///< only the carrier's own thread ever serves

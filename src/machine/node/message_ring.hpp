@@ -28,10 +28,14 @@ enum class data_place : std::uint8_t {
 /// What a message has at most in its first line.
 inline constexpr std::size_t few_argument_bytes = 32;
 
-/// What a message says of itself. As two words it can be stored at once.
-struct message_about {
+/// The ranks of a message. As one word it can be stored at once.
+struct message_ends {
     std::uint32_t origin;
     std::uint32_t target;
+};
+
+/// What a message says of itself: likewise.
+struct message_about {
     std::uint16_t kind;
     std::uint8_t argument_bytes;
     data_place place;   ///< of its data
@@ -42,14 +46,14 @@ struct message_about {
     constexpr bool has_rest() const {
         return argument_bytes > few_argument_bytes || place != data_place::nowhere;
     }
-    // In the second of the two words.
+    // As a word.
     static constexpr std::uint64_t next_in_row_word(bool is) { return std::uint64_t{is} << 32; }
     static constexpr std::uint64_t tells_counts_word = std::uint64_t{1} << 40;
 };
-static_assert(std::endian::native == std::endian::little, "the words of `message_about`");
-static_assert(sizeof(message_about) == 16 && offsetof(message_about, place) == 11 &&
-              offsetof(message_about, next_in_row) == 12 &&
-              offsetof(message_about, tells_counts) == 13);
+static_assert(std::endian::native == std::endian::little, "the words of a message");
+static_assert(offsetof(message_about, argument_bytes) == 2 && offsetof(message_about, place) == 3 &&
+              offsetof(message_about, next_in_row) == 4 &&
+              offsetof(message_about, tells_counts) == 5);
 
 inline constexpr std::size_t cache_line_bytes = 64;
 
@@ -66,8 +70,9 @@ inline constexpr std::size_t counts_offset = few_argument_bytes - sizeof(row_cou
 /// One message: all of a short one, which comes over in one piece.
 struct alignas(cache_line_bytes) message_slot {
     std::uint64_t sequence;  ///< ticket + 1 once the message of that ticket is complete
-    std::uint64_t handler;
+    alignas(8) message_ends ends;
     alignas(16) message_about about;
+    alignas(8) std::uint64_t handler;
     alignas(16) std::byte arguments[few_argument_bytes];
 };
 static_assert(sizeof(message_slot) == cache_line_bytes);
@@ -148,25 +153,47 @@ template <class Access, class Ring>
     return true;
 }
 
+/// Sender: whether the row has room for a message behind so many.
+template <class Access, class Ring>
+[[gnu::always_inline]] inline bool has_row_left(Access& access, Ring& ring, ring_shape shape,
+                                                std::uint64_t row_tail) {
+    return row_tail - access.row_known(ring) < shape.row;
+}
+
+/// Sender: draws a ticket of the row. @pre `next_in_row`
+template <class Access, class Ring>
+[[gnu::always_inline]] inline drawn_ticket draw_in_row(Access& access, Ring& ring,
+                                                       ring_shape shape) {
+    const std::uint64_t ticket = access.row_tail(ring);
+    access.set_row_tail(ring, ticket + 1);
+    const bool next_in_row = has_row_left(access, ring, shape, ticket + 1);
+    if (!next_in_row) access.set_next_in_row(ring, false);
+    return {.ticket = ticket, .in_row = true, .next_in_row = next_in_row};
+}
+
+/// Sender: draws one that is not of the row if its slot is free. @pre not `next_in_row`
+template <class Access, class Ring>
+[[gnu::always_inline]] inline bool draw_outside_row(Access& access, Ring& ring, ring_shape shape,
+                                                    drawn_ticket& drawn) {
+    std::uint64_t ticket = access.tail(ring);
+    if (!is_free(access, ring, ticket, shape)) return false;
+    access.advance_tail(ring, ticket);
+    const bool next_in_row = has_row_left(access, ring, shape, access.row_tail(ring));
+    if (next_in_row) access.set_next_in_row(ring, true);
+    drawn = {.ticket = ticket, .in_row = false, .next_in_row = next_in_row};
+    return true;
+}
+
 /// Sender: the same for one that uses the row, too. Where a message is its predecessor says, which
 /// may be read already: so the slot of the row that the next one is to have must be free by now.
 template <class Access, class Ring>
 [[gnu::always_inline]] inline bool draw_with_row(Access& access, Ring& ring, ring_shape shape,
                                                  drawn_ticket& drawn) {
-    const bool in_row = access.next_in_row(ring);
-    std::uint64_t row_tail = access.row_tail(ring);
-    std::uint64_t ticket = row_tail;
-    if (in_row) {
-        access.set_row_tail(ring, ++row_tail);
-    } else {
-        ticket = access.tail(ring);
-        if (!is_free(access, ring, ticket, shape)) return false;
-        access.advance_tail(ring, ticket);
+    if (access.next_in_row(ring)) {
+        drawn = draw_in_row(access, ring, shape);
+        return true;
     }
-    const bool next_in_row = row_tail - access.row_known(ring) < shape.row;
-    access.set_next_in_row(ring, next_in_row);
-    drawn = {.ticket = ticket, .in_row = in_row, .next_in_row = next_in_row};
-    return true;
+    return draw_outside_row(access, ring, shape, drawn);
 }
 
 /// Sender: the receiver has told in a message of its own how many of the row it has taken.

@@ -50,10 +50,6 @@ public:
                     const std::byte* arguments, std::size_t bytes) override {
         office_.send_plain(context, target, handler, arguments, bytes);
     }
-    void send_words(detail::rank_context& context, word_message what, std::uint64_t handler,
-                    std::uint64_t first, std::uint64_t second) override {
-        office_.send_words(context, what, handler, first, second);
-    }
     bool can_lend(const detail::rank_context&, std::uint32_t target, const void* data,
                   std::size_t bytes) const override {
         return office_.can_lend(target, data, bytes);
@@ -61,6 +57,9 @@ public:
     std::uint64_t most_message_bytes() const override { return office_.most_message_bytes(); }
     bool poll(detail::rank_context& context) override {
         return !context.own.in_handler && office_.poll(context);
+    }
+    bool serve(detail::rank_context& context, mail_sign& sign) override {
+        return context.room->serve_found(context, sign);
     }
     bool has_unsent(detail::rank_context& context) override {
         return office_.room_of(context).has_parked();

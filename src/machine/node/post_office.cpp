@@ -46,25 +46,6 @@ inline void copy_arguments(message_ring& ring, const drawn_ticket& drawn, const 
     }
 }
 
-/// What `message_about` has in its second word, of a message that is words. Both lie in memory in
-/// the same way, so that one step does for all.
-std::uint64_t second_word_of(word_message what) {
-    static_assert(offsetof(word_message, kind) == 4 && offsetof(word_message, bytes) == 6 &&
-                  offsetof(message_about, kind) == 8 &&
-                  offsetof(message_about, argument_bytes) == 10);
-    return std::bit_cast<std::uint64_t>(what) >> 32 & 0xff'ffff;
-}
-
-/// Where the message has room for it: what has been taken of the rows in the other direction, if
-/// that is more than was told. @return whether it tells.
-[[gnu::always_inline]] inline bool tell_counts(message_way& way, message_slot& slot) {
-    const row_counts counts = way.taken();
-    if (counts.sum() == way.told) return false;
-    way.told = counts.sum();
-    store_pair(slot.arguments + counts_offset, counts.requests, counts.replies);
-    return true;
-}
-
 bool is_dead(const detail::rank_context& context, std::uint32_t rank) {
     return context.deaths != nullptr && context.deaths->is_dead(rank);
 }
@@ -81,7 +62,8 @@ post_office::post_office(const shared_mapping& mapping, const node_shape& shape,
 
 void post_office::open(std::span<detail::rank_context> ranks,
                        std::span<const std::uint32_t> first_rank,
-                       void (*deliver)(detail::rank_context&, const incoming_message&)) {
+                       void (*deliver)(detail::rank_context&, incoming_message&),
+                       bool is_only_way) {
     deliver_ = deliver;
     first_rank_ = ranks.front().rank;
     for (std::uint32_t rank = 0; rank < mapping_.control().ranks; ++rank) {
@@ -92,28 +74,26 @@ void post_office::open(std::span<detail::rank_context> ranks,
     has_shares_ = !has_own_rings || shape_.has_fibers();
     has_single_senders_ = has_own_rings && mapping_.has_one_thread_each();
     uses_rows_ = has_single_senders_ && !has_shares_;
+    has_short_cuts_ = uses_rows_ && is_only_way;
     const std::uint64_t senders = std::max(mapping_.control().ranks, 2u) - 1;
     share_messages_ = std::bit_floor(std::max(ring_slots / 2 / senders, least_share));
     if (has_shares_) shares_ = untouched_array<share>(ranks.size() * shape_.carriers());
     for (std::uint32_t c = 0; c < shape_.carriers_per_process; ++c) {
         rooms_.emplace_back(*this, first_carrier_ + c,
                             ranks.subspan(first_rank[c], first_rank[c + 1] - first_rank[c]));
-        room_of_rank_.resize(first_rank[c + 1], &rooms_.back());
+        for (std::uint32_t r = first_rank[c]; r < first_rank[c + 1]; ++r) {
+            ranks[r].room = &rooms_.back();
+        }
     }
 }
 
 /// Each carrier has a ring of its own at every other one, or all share one.
-/// @param readers of the carrier's rings, those of replies first.
-std::vector<message_way> post_office::ways_from(std::uint32_t carrier,
-                                                std::span<const ring_reader> readers) const {
-    const std::size_t lanes = readers.size() / 2;
+std::vector<message_way> post_office::ways_from(std::uint32_t carrier) const {
     std::vector<message_way> ways;
     for (const std::uint32_t target : carrier_of_rank_) {
         const mailbox& box = boxes_[target];
-        const std::size_t lane = carrier % lanes;
-        const std::size_t lane_back = target % lanes;
-        ways.push_back({&box.requests[lane], &box.replies[lane], &box.area->arrivals,
-                        &readers[lanes + lane_back], &readers[lane_back]});
+        const std::size_t lane = carrier % box.requests.size();
+        ways.push_back({{&box.requests[lane], &box.replies[lane]}, &box.area->arrivals});
     }
     return ways;
 }
@@ -200,17 +180,16 @@ void post_office::send_plain(detail::rank_context& context, std::uint32_t target
                              std::uint64_t handler, const std::byte* arguments, std::size_t bytes) {
     mail_room& own = room_of(context);
     message_way& way = way_to(own, target);
-    message_ring& ring = *way.requests;
+    message_ring& ring = way.ring_for(false);
     drawn_ticket drawn;
     message_slot* const next = next_slot(own, ring, uses_rows_, drawn);
     if (next == nullptr) [[unlikely]]
         return send_accounted(context, target, handler, arguments, bytes);
-    if (uses_rows_) way.in_use = &ring;
+    if (uses_rows_) static_cast<row_way&>(way).note_drawn(false);
     message_slot& slot = *next;
     slot.handler = handler;
-    slot.about = {.origin = context.rank,
-                  .target = target,
-                  .kind = 0,
+    slot.ends = {.origin = context.rank, .target = target};
+    slot.about = {.kind = 0,
                   .argument_bytes = static_cast<std::uint8_t>(bytes),
                   .place = data_place::nowhere,
                   .next_in_row = drawn.next_in_row,
@@ -229,55 +208,6 @@ void post_office::send_plain(detail::rank_context& context, std::uint32_t target
                    .handler = handler,
                    .arguments = {arguments, bytes},
                    .site = context.own.send_site});
-}
-
-void post_office::send_words(detail::rank_context& context, word_message what,
-                             std::uint64_t handler, std::uint64_t first, std::uint64_t second) {
-    if (uses_rows_) [[likely]]
-        return write_words<true>(context, what, handler, first, second);
-    write_words_shared(context, what, handler, first, second);
-}
-
-/// The stores of a slot, and few others: a processor has room for some dozens that are on their
-/// way, and each slot is a line that the target's has had last.
-template <bool uses_row>
-[[gnu::always_inline]] inline void post_office::write_words(detail::rank_context& context,
-                                                            word_message what,
-                                                            std::uint64_t handler,
-                                                            std::uint64_t first,
-                                                            std::uint64_t second) {
-    mail_room& own = room_of(context);
-    message_way& way = way_to(own, what.target);
-    drawn_ticket drawn;
-    message_ring& ring = way.ring_for(what.is_reply);
-    message_slot* const next = next_slot(own, ring, uses_row, drawn);
-    if (next == nullptr) [[unlikely]]
-        return send_words_accounted(context, what, handler, first, second);
-    message_slot& slot = *next;
-    slot.handler = handler;
-    std::uint64_t about = second_word_of(what) | message_about::next_in_row_word(drawn.next_in_row);
-    store_pair(slot.arguments, first, second);
-    if constexpr (uses_row) {
-        way.in_use = &ring;
-        if (tell_counts(way, slot)) about |= message_about::tells_counts_word;
-    }
-    store_pair(&slot.about, context.rank | std::uint64_t{what.target} << 32, about);
-    ring_access::publish(slot, drawn.ticket);
-    detail::mail_arrived(context, *way.arrivals);
-}
-
-[[gnu::noinline]] void post_office::write_words_shared(detail::rank_context& context,
-                                                       word_message what, std::uint64_t handler,
-                                                       std::uint64_t first, std::uint64_t second) {
-    write_words<false>(context, what, handler, first, second);
-}
-
-[[gnu::noinline]] void post_office::send_words_accounted(detail::rank_context& context,
-                                                         word_message what, std::uint64_t handler,
-                                                         std::uint64_t first,
-                                                         std::uint64_t second) {
-    const std::array words{first, second};
-    send(context, what.with(handler, words, context.own.send_site));
 }
 
 /// @return false when there is no room in the target's ring or for the data.
@@ -307,13 +237,13 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
     message_slot& slot = ring.slot(drawn.in_row, drawn.ticket);
     bool tells_counts = false;
     if (uses_rows_) {
-        way.in_use = &ring;
-        tells_counts = request.arguments.size() <= counts_offset && tell_counts(way, slot);
+        auto& row = static_cast<row_way&>(way);
+        row.note_drawn(request.is_reply);
+        tells_counts = request.arguments.size() <= counts_offset && row.tell_counts(slot);
     }
     slot.handler = request.handler;
-    slot.about = {.origin = context.rank,
-                  .target = request.target,
-                  .kind = request.kind,
+    slot.ends = {.origin = context.rank, .target = request.target};
+    slot.about = {.kind = request.kind,
                   .argument_bytes = static_cast<std::uint8_t>(request.arguments.size()),
                   .place = where.place,
                   .next_in_row = drawn.next_in_row,

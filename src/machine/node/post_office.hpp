@@ -24,24 +24,21 @@ public:
     /// of the mapping.
     post_office(const shared_mapping& mapping, const node_shape& shape, std::uint32_t process,
                 std::uint32_t ranks_before = 0);
+    /// @param is_only_way nothing comes to these ranks in another way.
     /// @param ranks of the process. @param first_rank of each of its carriers, and one more: local
     /// numbers. Call once, before anything is sent.
     void open(std::span<detail::rank_context> ranks, std::span<const std::uint32_t> first_rank,
-              void (*deliver)(detail::rank_context&, const incoming_message&));
+              void (*deliver)(detail::rank_context&, incoming_message&), bool is_only_way);
 
     void send(detail::rank_context& context, const message_request& request);
     void send_plain(detail::rank_context& context, std::uint32_t target, std::uint64_t handler,
                     const std::byte* arguments, std::size_t bytes);
-    void send_words(detail::rank_context& context, word_message what, std::uint64_t handler,
-                    std::uint64_t first, std::uint64_t second);
     bool can_lend(std::uint32_t target, const void* data, std::size_t bytes) const;
     std::uint64_t most_message_bytes() const;
     /// A rank of the mapping is dead: what it was to read is free again.
     void give_up(detail::rank_context& server, std::uint32_t dead);
     bool poll(detail::rank_context& context) { return room_of(context).serve(context); }
-    mail_room& room_of(const detail::rank_context& context) {
-        return *room_of_rank_[context.rank - first_rank_];
-    }
+    static mail_room& room_of(const detail::rank_context& context) { return *context.room; }
     mail_room& room(std::uint32_t local_carrier) { return rooms_[local_carrier]; }
     std::deque<mail_room>& rooms() { return rooms_; }
 
@@ -51,25 +48,15 @@ private:
                             drawn_ticket& drawn) const;
     void send_accounted(detail::rank_context& context, std::uint32_t target, std::uint64_t handler,
                         const std::byte* arguments, std::size_t bytes);
-    template <bool uses_row>
-    void write_words(detail::rank_context& context, word_message what, std::uint64_t handler,
-                     std::uint64_t first, std::uint64_t second);
-    void write_words_shared(detail::rank_context& context, word_message what, std::uint64_t handler,
-                            std::uint64_t first, std::uint64_t second);
-    void send_words_accounted(detail::rank_context& context, word_message what,
-                              std::uint64_t handler, std::uint64_t first, std::uint64_t second);
     const mailbox& box_of(std::uint32_t rank) const { return boxes_[carrier_of(rank)]; }
     std::uint32_t carrier_of(std::uint32_t rank) const {
         return carrier_of_rank_[rank - ranks_before_];
     }
     message_way& way_to(mail_room& own, std::uint32_t target) const {
-        return own.ways_[target - ranks_before_];
+        const std::uint32_t index = target - ranks_before_;
+        return uses_rows_ ? own.row_ways_[index] : own.ways_[index];
     }
-    const message_way& way_to(const mail_room& own, std::uint32_t target) const {
-        return own.ways_[target - ranks_before_];
-    }
-    std::vector<message_way> ways_from(std::uint32_t carrier,
-                                       std::span<const ring_reader> readers) const;
+    std::vector<message_way> ways_from(std::uint32_t carrier) const;
     bool try_send(detail::rank_context& context, mail_room& own, const message_request& request);
     /// Where a message's data lie until its target has seen them.
     struct data_position {
@@ -118,14 +105,14 @@ private:
     std::mutex of_share_tickets_;
     std::deque<std::unique_ptr<std::uint64_t[]>> share_tickets_;  ///< all of them
     std::size_t share_messages_ = 0;
-    bool has_shares_ = false;               ///< several ranks share a ring
-    bool has_single_senders_ = false;       ///< each ring has messages of one thread
-    bool uses_rows_ = false;                ///< and that one is no carrier of several ranks
-    std::vector<mailbox> boxes_;            ///< of all carriers of the mapping
-    std::vector<mail_room*> room_of_rank_;  ///< of those of the process
+    bool has_shares_ = false;          ///< several ranks share a ring
+    bool has_single_senders_ = false;  ///< each ring has messages of one thread
+    bool uses_rows_ = false;           ///< and that one is no carrier of several ranks
+    bool has_short_cuts_ = false;      ///< and ranks themselves may see and send messages
+    std::vector<mailbox> boxes_;       ///< of all carriers of the mapping
     std::uint32_t first_rank_ = 0;
     std::deque<mail_room> rooms_;
-    void (*deliver_)(detail::rank_context&, const incoming_message&) = nullptr;
+    void (*deliver_)(detail::rank_context&, incoming_message&) = nullptr;
 };
 
 }  // namespace selion::machine::node

@@ -142,10 +142,11 @@ void simulation::run_handler(transfer& what) {
     note_host_time(rank);
     // The rank whose stack this is may be handling an exception.
     const exception_state borrowed = std::exchange(thread_exceptions(), {});
-    deliver_(context, {.about = {what.from, data.size(), data},
-                       .kind = what.message_kind,
-                       .handler = what.handler,
-                       .arguments = {what.data(), what.argument_bytes}});
+    incoming_message message{.about = {what.from, data.size(), data},
+                             .kind = what.message_kind,
+                             .handler = what.handler,
+                             .arguments = {what.data(), what.argument_bytes}};
+    deliver_(context, message);
     thread_exceptions() = borrowed;
     spend_host_time(rank);
     if (recorder != nullptr) recorder->end_beside(left);

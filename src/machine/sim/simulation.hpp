@@ -326,7 +326,7 @@ private:
     running_handler* handler_ = nullptr;
     std::atomic<std::uint32_t> handling_rank_ = no_rank;
     std::uintptr_t stack_mark_ = 0;  ///< where the stack of the job's caller ends
-    void (*deliver_)(detail::rank_context&, const incoming_message&) = nullptr;
+    void (*deliver_)(detail::rank_context&, incoming_message&) = nullptr;
     std::vector<kill_event> kills_;
     std::size_t returned_ = 0;  ///< ranks whose functions have
     int status_ = 0;            ///< of the job, so far

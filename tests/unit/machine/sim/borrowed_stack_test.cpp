@@ -33,7 +33,7 @@ TEST(borrowed_stack, a_handler_does_not_see_the_exception_of_another_rank) {
                           EXPECT_TRUE(std::current_exception() == nullptr);
                       },
                       [](model_rank&) {}, [](model_rank& self) { self.send(1); }},
-                     [](detail::rank_context&, const incoming_message&) {
+                     [](detail::rank_context&, incoming_message&) {
                          ++seen;
                          EXPECT_TRUE(std::current_exception() == nullptr);
                          try {

@@ -110,7 +110,7 @@ TEST(looking, calls_whose_answers_cost_nothing_come_to_an_end) {
                       self.compute(1);
                       self.raise(0, 0);
                   }},
-                 [](detail::rank_context& here, const incoming_message& message) {
+                 [](detail::rank_context& here, incoming_message& message) {
                      const std::uint64_t word = detail::global_address(message.about.origin, 32);
                      here.transport->put(here, {.target = word,
                                                 .source = nullptr,

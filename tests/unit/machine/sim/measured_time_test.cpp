@@ -62,7 +62,7 @@ TEST(measured_time, counts_in_handlers) {
                      self.send(1);
                      self.fall_in();
                  }},
-                 [](detail::rank_context& here, const incoming_message&) {
+                 [](detail::rank_context& here, incoming_message&) {
                      work();
                      seen_ps = here.clock->now_ps();
                  });

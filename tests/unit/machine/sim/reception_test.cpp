@@ -446,7 +446,7 @@ TEST(reception, a_handler_that_looks_at_the_clock_again_sees_time_pass) {
                      self.compute(100 * flight);
                      self.fall_in();
                  }},
-                 [](detail::rank_context& here, const incoming_message&) {
+                 [](detail::rank_context& here, incoming_message&) {
                      seen.push_back(here.clock->now_ps());
                      seen.push_back(here.clock->now_ps());
                      here.clock->charge(here, {.picoseconds = 5});

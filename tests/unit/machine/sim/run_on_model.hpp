@@ -153,7 +153,7 @@ public:
         owner_.memory_ = &all_;
     }
 
-    using delivery = void (*)(detail::rank_context&, const incoming_message&);
+    using delivery = void (*)(detail::rank_context&, incoming_message&);
 
     /// Runs `body` on every rank.
     /// @param deliver called for each message.

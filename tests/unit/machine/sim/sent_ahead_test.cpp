@@ -11,7 +11,7 @@ constexpr ticks wire_time = 100;
 constexpr ticks computed = 1'000'000;
 
 /// Has the sender's signal raised.
-void answer(detail::rank_context& here, const incoming_message& message) {
+void answer(detail::rank_context& here, incoming_message& message) {
     const std::uint64_t word = detail::global_address(message.about.origin, 0);
     here.transport->put(here, {.target = word,
                                .source = nullptr,
@@ -58,7 +58,7 @@ TEST(sent_ahead, hardware_that_runs_a_handler_acknowledges_later) {
                       self.quiet();
                   },
                   [](model_rank& self) { self.send(0); }},
-                 [](detail::rank_context& here, const incoming_message&) {
+                 [](detail::rank_context& here, incoming_message&) {
                      here.clock->charge(here, {.picoseconds = handled});
                  });
     EXPECT_EQ(run.ended(0), wire_time + handled);

@@ -46,7 +46,7 @@ TEST(messages, between_cores_of_a_process_take_the_way_of_a_line) {
         static ticks arrived;
         model_run run(four_cores_of_a_node());
         run.run_each({[&](model_rank& rank) { rank.send(target); }},
-                     [](detail::rank_context& context, const incoming_message&) {
+                     [](detail::rank_context& context, incoming_message&) {
                          arrived = context.clock->stamp_ps();
                      });
         EXPECT_EQ(arrived, target == 1 ? 100 : 10'000);
