@@ -34,7 +34,7 @@ void send_short(selion::rank_id to, const numbered& sent) {
         sent);
 }
 
-SPMD_TEST(message_order, the_short_way_and_longer_ones_keep_one_order) {
+SPMD_TEST(message, the_short_way_and_longer_ones_keep_one_order) {
     spmd::symmetric_array<received> box(world, 1);
     const std::uint64_t count = test.rounds(6000, 600);
     const std::vector<std::byte> data = spmd::message(1, 200);
@@ -63,7 +63,7 @@ struct burst {
     std::uint64_t messages;
 };
 
-SPMD_TEST(message_order, what_a_handler_found_no_room_for_goes_first) {
+SPMD_TEST(message, what_a_handler_found_no_room_for_goes_first) {
     if (!world.machine().capabilities.real_time) return test.skip("nobody sleeps there");
     using std::chrono::milliseconds;
     spmd::symmetric_array<received> box(world, 1);
