@@ -162,6 +162,8 @@ void send_reply(rank_context& context, std::uint32_t origin, std::uint16_t kind,
     const std::span<const std::byte> words = arguments.bytes();
     if (context.short_ways != nullptr && data.empty() &&
         words.size() <= 2 * sizeof(std::uint64_t)) {
+        // It may wait for room, and a report must not name the last message then.
+        if (!context.own.in_handler) note_site(context, std::source_location::current());
         std::uint64_t both[2] = {};
         std::memcpy(both, words.data(), words.size());
         machine::short_way& way = context.short_ways[origin];

@@ -64,6 +64,7 @@ struct working_mode {
     const void* plain_caller = &no_plain_caller;
     bool counts_alone = false;  ///< nobody else counts on this rank's counters within a call
     bool in_handler = false;
+    std::byte unused[6] = {};  // so that nothing else lies in the piece
 };
 alignas(16) inline constexpr working_mode mode_of_handlers{.in_handler = true};
 

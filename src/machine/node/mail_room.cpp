@@ -45,7 +45,8 @@ mail_room::mail_room(post_office& office, std::uint32_t carrier,
     if (!office.uses_rows_) return;
     // Carriers have a rank each, and a ring for each of the others.
     for (std::uint32_t from = 0; from < ways_.size(); ++from) {
-        row_way& way = row_ways_[from] = row_way(ways_[from], first_rank_, from);
+        row_way& way = row_ways_[from] =
+            row_way(ways_[from], first_rank_, from + office.ranks_before_);
         const std::size_t lane = office.carrier_of_rank_[from];
         for (const bool are_replies : {true, false}) {
             ring_reader& reader = readers_[are_replies ? lane : lanes() + lane];

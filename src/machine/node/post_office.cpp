@@ -185,15 +185,20 @@ void post_office::send_plain(detail::rank_context& context, std::uint32_t target
     message_slot* const next = next_slot(own, ring, uses_rows_, drawn);
     if (next == nullptr) [[unlikely]]
         return send_accounted(context, target, handler, arguments, bytes);
-    if (uses_rows_) static_cast<row_way&>(way).note_drawn(false);
     message_slot& slot = *next;
+    bool tells_counts = false;
+    if (uses_rows_) {
+        auto& row = static_cast<row_way&>(way);
+        row.note_drawn(false);
+        tells_counts = bytes <= counts_offset && row.tell_counts(slot);
+    }
     slot.handler = handler;
     slot.ends = {.origin = context.rank, .target = target};
     slot.about = {.kind = 0,
                   .argument_bytes = static_cast<std::uint8_t>(bytes),
                   .place = data_place::nowhere,
                   .next_in_row = drawn.next_in_row,
-                  .tells_counts = false};
+                  .tells_counts = tells_counts};
     copy_arguments(ring, drawn, arguments, bytes);
     ring_access::publish(slot, drawn.ticket);
     detail::mail_arrived(context, *way.arrivals);

@@ -24,7 +24,7 @@ public:
     /// of the mapping.
     post_office(const shared_mapping& mapping, const node_shape& shape, std::uint32_t process,
                 std::uint32_t ranks_before = 0);
-    /// @param is_only_way nothing comes to these ranks in another way.
+    /// @param is_only_way ranks map each other's memory, and nothing comes to them in another way.
     /// @param ranks of the process. @param first_rank of each of its carriers, and one more: local
     /// numbers. Call once, before anything is sent.
     void open(std::span<detail::rank_context> ranks, std::span<const std::uint32_t> first_rank,

@@ -98,7 +98,7 @@ void rank_host::prepare(detail::rank_context& context, std::uint32_t local_rank)
 
 int rank_host::run(const job& work, bool may_use_caller) {
     const std::uint32_t carriers = setting_.shape.carriers_per_process;
-    office_.open(contexts_, first_rank_, work.deliver, true);
+    office_.open(contexts_, first_rank_, work.deliver, setting_.is_direct);
     std::optional<notifier> interrupts;
     try {
         if (setting_.has_notifier) {
