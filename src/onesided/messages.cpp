@@ -163,7 +163,7 @@ void send_reply(rank_context& context, std::uint32_t origin, std::uint16_t kind,
     if (context.short_ways != nullptr && data.empty() &&
         words.size() <= 2 * sizeof(std::uint64_t)) {
         // It may wait for room, and a report must not name the last message then.
-        if (!context.own.in_handler) note_site(context, std::source_location::current());
+        if (!context.own.in_handler) note_site(context, {});
         std::uint64_t both[2] = {};
         std::memcpy(both, words.data(), words.size());
         machine::short_way& way = context.short_ways[origin];
@@ -340,7 +340,7 @@ void reply_with_word(std::uint32_t origin, std::uint64_t state, std::uint64_t wo
     if (context.short_ways == nullptr) [[unlikely]]
         return reply_with(origin, state, &word, bytes);
     // Outside of handlers it may wait for room, and a report must not name the last message then.
-    if (!context.own.in_handler) note_site(context, std::source_location::current());
+    if (!context.own.in_handler) note_site(context, {});
     machine::short_way& way = context.short_ways[origin];
     way.reply(way, 0, state, word,
               machine::short_about(value_reply, sizeof state + in_whole_words(bytes)), context);

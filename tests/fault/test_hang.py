@@ -219,6 +219,16 @@ def test_a_message_for_which_there_is_no_room_is_told_with_its_line(machine: str
     assert f"  rank 0 waits in send at {site('waiting.cpp', what)}\n" in outcome.err
 
 
+@pytest.mark.parametrize("machine", ["threads:2@2", "processes:2"])
+@patiently
+def test_an_answer_for_which_there_is_no_room_is_no_call_of_the_program(machine: str,
+                                                                        timeout: str):
+    outcome = run("waiting", "answer", machine=machine, SELION_HANG_TIMEOUT=timeout,
+                  SELION_HANG_ACTION="abort")
+    assert outcome.status == 1
+    assert "  rank 0 waits in send at an unknown place\n" in outcome.err
+
+
 @pytest.mark.parametrize("machine", machines)
 @patiently
 def test_a_healthy_job_says_nothing(machine: str, timeout: str):

@@ -99,6 +99,30 @@ void call_in_vain(selion::world& world, std::string_view what) {
     }
 }
 
+/// Where completion handlers of rank 0 wait until rank 1 has sent all its messages.
+selion::global_ptr<selion::signal> all_sent;
+
+selion::arrival answer_later(const int&, selion::message_info) {
+    return {.completion = [](void*) { selion::wait_until(all_sent, 1); }, .may_wait = true};
+}
+
+/// Rank 1 works for ever, and takes no answers: completion handlers of rank 0 send more of them
+/// than there is room for.
+void answer_in_vain(selion::world& world) {
+    constexpr int more_than_there_is_room_for = 1200;
+    static selion::counter done;
+    all_sent = selion::allocate<selion::signal>(world, 1).on(0);
+    if (world.rank() == 0) selion::send(0, take_number, 0);  // site: last_message
+    world.barrier();
+    if (world.rank() == 1) {
+        for (int i = 0; i < more_than_there_is_room_for; ++i) {
+            selion::send(0, answer_later, i, {}, {.completion = &done});
+        }
+        selion::notify(all_sent, selion::signal_set(1));
+    }
+    work_for_ever(world);
+}
+
 bool has_line() {
     pollfd input{STDIN_FILENO, POLLIN, 0};
     return poll(&input, 1, 0) != 0;
@@ -274,6 +298,7 @@ int main(int argc, char** argv) {
         if (how == "often") meet_often(world, duration);
         if (how == "timeout") time_out(world, argv[2], argv[3]);
         if (how == "vain") call_in_vain(world, argv[2]);
+        if (how == "answer") answer_in_vain(world);
         if (how == "keeps") {
             keep_processor(world, mine, argv[2], std::chrono::milliseconds(std::atoi(argv[3])));
         }
