@@ -197,6 +197,19 @@ public:
                        .arguments = {arguments, bytes},
                        .site = context.own.send_site});
     }
+    /// The same for a message of at most two words, where the caller has no `short_ways`.
+    /// @param about see `short_about`.
+    virtual void send_short(detail::rank_context& context, std::uint32_t target, bool is_reply,
+                            std::uint64_t handler, std::uint64_t first, std::uint64_t second,
+                            std::uint64_t about) {
+        const std::array words{first, second};
+        send(context, {.target = target,
+                       .kind = static_cast<std::uint16_t>(about),
+                       .is_reply = is_reply,
+                       .handler = handler,
+                       .arguments = std::as_bytes(std::span(words)).first(about >> 16),
+                       .site = context.own.send_site});
+    }
     /// Whether the target can read data where they lie, so that the machine need not copy them.
     virtual bool can_lend(const detail::rank_context& context, std::uint32_t target,
                           const void* data, std::size_t bytes) const = 0;

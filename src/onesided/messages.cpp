@@ -220,6 +220,13 @@ void send_plain_message(std::uint32_t target, std::uint64_t function, const std:
 
 namespace {
 
+/// Whether a message to a rank is nothing but sent: nobody records it or what it releases, no death
+/// may end it, and there is such a rank. There is none for who has called outside of a job.
+bool needs_only_sending(const rank_context& context, std::uint32_t target) {
+    return context.recorder == nullptr && !context.own.announces_writes &&
+           context.deaths == nullptr && target < context.ranks;
+}
+
 [[gnu::noinline]] void send_accounted_words(std::uint32_t target, std::uint64_t function,
                                             std::uint64_t first, std::uint64_t second,
                                             std::size_t bytes, std::source_location site) {
@@ -230,6 +237,13 @@ namespace {
 [[gnu::noinline]] void send_accounted_call(std::uint32_t target, std::uint64_t function,
                                            std::uint64_t state, std::uint64_t argument,
                                            std::size_t bytes, std::source_location site) {
+    rank_context& context = *current_context;
+    if (needs_only_sending(context, target)) {
+        note_site(context, site);
+        return context.transport->send_short(
+            context, target, false, function, state, argument,
+            machine::short_about(future_of_result, sizeof state + bytes));
+    }
     send_any_message({.target = target,
                       .function = function,
                       .arguments = std::as_bytes(std::span(&argument, 1)).first(bytes),
@@ -337,13 +351,16 @@ void end_for_unknown_function(std::uint64_t code) {
 void reply_with_word(std::uint32_t origin, std::uint64_t state, std::uint64_t word,
                      std::size_t bytes) {
     rank_context& context = *current_context;
-    if (context.short_ways == nullptr) [[unlikely]]
+    if (context.deaths != nullptr) [[unlikely]]
         return reply_with(origin, state, &word, bytes);
     // Outside of handlers it may wait for room, and a report must not name the last message then.
     if (!context.own.in_handler) note_site(context, {});
+    const auto about = machine::short_about(value_reply, sizeof state + in_whole_words(bytes));
+    if (context.short_ways == nullptr) [[unlikely]] {
+        return context.transport->send_short(context, origin, true, 0, state, word, about);
+    }
     machine::short_way& way = context.short_ways[origin];
-    way.reply(way, 0, state, word,
-              machine::short_about(value_reply, sizeof state + in_whole_words(bytes)), context);
+    way.reply(way, 0, state, word, about, context);
 }
 
 void reply_with(std::uint32_t origin, std::uint64_t state, const void* value, std::size_t bytes) {

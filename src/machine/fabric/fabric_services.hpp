@@ -84,6 +84,16 @@ public:
         }
         transport::send_plain(context, target, handler, arguments, bytes);
     }
+    void send_short(detail::rank_context& context, std::uint32_t target, bool is_reply,
+                    std::uint64_t handler, std::uint64_t first, std::uint64_t second,
+                    std::uint64_t about) override {
+        node::row_way* const way =
+            goes_by_memory(target) ? reach_.office->row_way_to(context, target) : nullptr;
+        if (way == nullptr) {
+            return transport::send_short(context, target, is_reply, handler, first, second, about);
+        }
+        (is_reply ? way->reply : way->send)(*way, handler, first, second, about, context);
+    }
     bool can_lend(const detail::rank_context&, std::uint32_t target, const void* data,
                   std::size_t bytes) const override {
         return goes_by_memory(target) && reach_.office->can_lend(target, data, bytes);

@@ -33,6 +33,12 @@ public:
     void send(detail::rank_context& context, const message_request& request);
     void send_plain(detail::rank_context& context, std::uint32_t target, std::uint64_t handler,
                     const std::byte* arguments, std::size_t bytes);
+    /// @return null: there is none, or something else goes first.
+    row_way* row_way_to(detail::rank_context& context, std::uint32_t target) const {
+        mail_room& own = room_of(context);
+        if (!uses_rows_ || own.has_parked()) return nullptr;
+        return &own.row_ways_[target - ranks_before_];
+    }
     bool can_lend(std::uint32_t target, const void* data, std::size_t bytes) const;
     std::uint64_t most_message_bytes() const;
     /// A rank of the mapping is dead: what it was to read is free again.
