@@ -128,6 +128,7 @@ inline bool make_progress(rank_context& context) {
 }
 
 /// Serves what has come. Who looks often sees by himself, where he can, whether anything has.
+/// @pre not in a handler
 inline bool poll_soon(rank_context& context) {
     if (context.signs == nullptr) return context.transport->poll(context);
     for (machine::mail_sign* sign = context.signs; sign != context.signs_end; ++sign) {

@@ -113,7 +113,7 @@ inline bool has_message(const ring_reader& reader) {
     return ring_protocol::has_message(access, reader, {});
 }
 
-/// For whoever serves, who looks often and mostly finds nothing.
+/// Of the message that the sign stands for.
 inline message_slot& slot_of(const mail_sign& sign) {
     static_assert(offsetof(message_slot, sequence) == 0);
     return *reinterpret_cast<message_slot*>(const_cast<std::uint64_t*>(sign.word));

@@ -308,6 +308,7 @@ template <bool is_own>
     reader.back->expect_answer();
     detail::working_mode& mode = server.own;
     const detail::working_mode before = mode;
+    // In one piece: GCC assigns its fields one by one, on the way of every message.
     std::memcpy(static_cast<void*>(&mode), &detail::mode_of_handlers, sizeof mode);
     serve_next<true>(server, reader, sign);
     if (sign.has_come()) [[unlikely]]

@@ -157,7 +157,7 @@ bool post_office::has_share(share& own, message_ring& ring) {
     return oldest <= consumed;
 }
 
-/// @param has_one_sender,uses_row of the ring. Constants where one message is to be quick.
+/// @param has_one_sender,uses_row of the ring.
 [[gnu::always_inline]] inline bool draw(message_ring& ring, bool has_one_sender, bool uses_row,
                                         drawn_ticket& drawn) {
     const ring_access access{.has_one_sender = has_one_sender, .uses_row = uses_row};
@@ -168,11 +168,9 @@ bool post_office::has_share(share& own, message_ring& ring) {
 /// @return null when there is none to be had without waiting, or without keeping account.
 [[gnu::always_inline]] inline message_slot* post_office::next_slot(const mail_room& own,
                                                                    message_ring& ring,
-                                                                   bool uses_row,
                                                                    drawn_ticket& drawn) const {
-    if ((!uses_row && has_shares_) || own.has_parked()) return nullptr;
-    // Who uses the row is the only sender.
-    if (!draw(ring, uses_row || has_single_senders_, uses_row, drawn)) return nullptr;
+    if (has_shares_ || own.has_parked()) return nullptr;
+    if (!draw(ring, has_single_senders_, uses_rows_, drawn)) return nullptr;
     return &ring.slot(drawn.in_row, drawn.ticket);
 }
 
@@ -182,7 +180,7 @@ void post_office::send_plain(detail::rank_context& context, std::uint32_t target
     message_way& way = way_to(own, target);
     message_ring& ring = way.ring_for(false);
     drawn_ticket drawn;
-    message_slot* const next = next_slot(own, ring, uses_rows_, drawn);
+    message_slot* const next = next_slot(own, ring, drawn);
     if (next == nullptr) [[unlikely]]
         return send_accounted(context, target, handler, arguments, bytes);
     message_slot& slot = *next;

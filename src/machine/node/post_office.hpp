@@ -50,8 +50,7 @@ public:
 
 private:
     friend class mail_room;
-    message_slot* next_slot(const mail_room& own, message_ring& ring, bool uses_row,
-                            drawn_ticket& drawn) const;
+    message_slot* next_slot(const mail_room& own, message_ring& ring, drawn_ticket& drawn) const;
     void send_accounted(detail::rank_context& context, std::uint32_t target, std::uint64_t handler,
                         const std::byte* arguments, std::size_t bytes);
     const mailbox& box_of(std::uint32_t rank) const { return boxes_[carrier_of(rank)]; }

@@ -32,7 +32,6 @@ public:
         prefetch_for_write(slot);
     }
     /// The receiver's: what it has taken from the rows in the other direction.
-    row_counts taken() const { return taken_; }
     std::uint64_t& taken_from(bool are_replies) {
         return are_replies ? taken_.replies : taken_.requests;
     }
@@ -49,7 +48,6 @@ public:
     void note_drawn(bool is_reply);
 
 private:
-    struct short_message;
     template <bool is_reply>
     static void send_in_row(short_way& on, std::uint64_t handler, std::uint64_t first,
                             std::uint64_t second, std::uint64_t about,
