@@ -59,8 +59,26 @@ bool takes_detour(const detail::block_call& call, const schedule_request& reques
     return call.what == reduce && call.root != request.root;
 }
 
+/// Of two members the second one can make a sum as well as the first: it does what that would do,
+/// and what comes to it goes before its own.
+rank_schedule mirrored(const schedule_request& request, std::uint32_t member) {
+    const auto mirror = [](schedule_message& message) {
+        message.peer = 1 - message.peer;
+        if (message.action == block_action::combine_after) {
+            message.action = block_action::combine_before;
+        }
+    };
+    rank_schedule own = make_schedule(request, 1 - member);
+    for (schedule_step& step : own.steps) {
+        std::ranges::for_each(step.sends, mirror);
+        std::ranges::for_each(step.receives, mirror);
+    }
+    return own;
+}
+
 rank_schedule make(const detail::block_call& call, const schedule_request& request,
                    std::uint32_t member) {
+    if (takes_detour(call, request) && request.ranks == 2) return mirrored(request, member);
     rank_schedule own = make_schedule(request, member);
     if (takes_detour(call, request)) {
         if (member == request.root) own.steps.push_back({{{call.root, {{0, own.blocks}}}}, {}});
@@ -81,8 +99,7 @@ std::size_t size_of(const rank_schedule& schedule) {
 /// Where each member is alone on its host, pairs and pairs of pairs take half as many messages one
 /// after the other as a tree, which goes up and down. Longer vectors do better in parts that follow
 /// each other along the tree, and a few bytes as letters. But where the network moves long messages
-/// by itself, whole vectors do best; long ones of many members in halves, of which each adds a
-/// part.
+/// by itself, whole vectors do best; long ones in halves, of which each adds a part.
 /// @return nothing: parts or letters.
 std::optional<schedule_algorithm> pairs_for(const team_members& members,
                                             const detail::block_call& call) {
@@ -90,19 +107,42 @@ std::optional<schedule_algorithm> pairs_for(const team_members& members,
     constexpr std::size_t longest = 8 * 1024;
     constexpr std::size_t shortest_moved = 32 * 1024;
     constexpr std::size_t shortest_halved = 1024 * 1024;  // of all members
+    constexpr std::size_t shortest_halved_by_two = 512 * 1024;
     const std::size_t bytes = call.block_bytes();
     if (bytes >= shortest && bytes <= longest) return schedule_algorithm::recursive_doubling;
     if (bytes < shortest_moved || !members.context().transport->moves_long_messages()) {
         return std::nullopt;
     }
-    const bool halves = members.count() > 2 && bytes >= shortest_halved / members.count();
+    const bool halves = members.count() == 2 ? bytes >= shortest_halved_by_two
+                                             : bytes >= shortest_halved / members.count();
     return halves ? schedule_algorithm::vector_halving : schedule_algorithm::recursive_doubling;
+}
+
+/// Members of which each is alone on its host.
+bool are_alone_on_hosts(const team_members& members) {
+    return !members.has_levels() && members.context().host->description().kind == "fabric";
+}
+
+/// A long block that goes from one of two members to the other goes as a whole: it is read where it
+/// lies.
+std::optional<collective_choice> from_one_to_the_other(const team_members& members,
+                                                       const detail::block_call& call) {
+    constexpr std::size_t shortest = 128 * 1024;
+    const bool is_of_one = call.what == broadcast || call.what == reduce;
+    const bool is_possible = is_of_one && members.count() == 2 && call.block_bytes() >= shortest &&
+                             are_alone_on_hosts(members) &&
+                             members.context().transport->moves_long_messages();
+    if (!is_possible) return std::nullopt;
+    // Of two members all trees are alike; but a binomial one keeps the association of sums, and
+    // broadcasts by another way.
+    return collective_choice{collective_way::messages,
+                             {.algorithm = call.what == broadcast ? schedule_algorithm::flat
+                                                                  : schedule_algorithm::k_nomial}};
 }
 
 std::optional<collective_choice> in_pairs(const team_members& members,
                                           const detail::block_call& call) {
-    const bool is_possible = call.what == all_reduce && !members.has_levels() &&
-                             members.context().host->description().kind == "fabric";
+    const bool is_possible = call.what == all_reduce && are_alone_on_hosts(members);
     const auto pairs = is_possible ? pairs_for(members, call) : std::nullopt;
     if (!pairs) return std::nullopt;
     const collective_choice made{collective_way::messages, {.algorithm = *pairs}};
@@ -190,6 +230,7 @@ collective_choice plan(const team_members& members, const detail::block_call& ca
     }
     if (can(collective_way::slots)) return {collective_way::slots, {}};
     if (can(collective_way::nodes)) return {collective_way::nodes, {}};
+    if (const auto whole = from_one_to_the_other(members, call)) return *whole;
     return in_pairs(members, call).value_or(usual_messages(call));
 }
 

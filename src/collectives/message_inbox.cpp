@@ -78,14 +78,60 @@ void message_inbox::send_parts(std::uint32_t target, part_header header, std::si
     } while (sent_bytes < data.size());
 }
 
-/// A handler.
-void message_inbox::receive(detail::incoming_message& here) {
+void message_inbox::send_loan(std::uint32_t target, const collective_name& collective,
+                              std::uint64_t key, std::size_t bytes) {
+    const loan_header header{collective, bytes, key};
+    detail::rank_context& context = *detail::current_context;
+    ++context.inbox->lent_;
+    const std::span bytes_of_header = std::as_bytes(std::span(&header, 1));
+    context.transport->send_plain(context, target,
+                                  detail::encode_function(&message_inbox::receive_loan),
+                                  bytes_of_header.data(), bytes_of_header.size());
+}
+
+void message_inbox::return_loan(std::uint32_t lender) {
+    detail::rank_context& context = *detail::current_context;
+    context.transport->send_plain(
+        context, lender, detail::encode_function(&message_inbox::receive_return), nullptr, 0);
+}
+
+void message_inbox::await_loans(detail::rank_context& context) {
+    detail::await_word(context, {returned_, lent_, machine::wait_reason::collective});
+}
+
+/// The inbox of the rank that a handler runs for.
+message_inbox& message_inbox::of_handler(std::uint32_t origin) {
     detail::rank_context& context = *detail::current_context;
     if (context.inbox == nullptr) [[unlikely]]
-        end_for_absence(context, here.about.origin);
+        end_for_absence(context, origin);
     context.messages->leave_out_of_handled();
-    context.inbox->add(here);
-    detail::count_together(context, context.inbox->arrived_);
+    return *context.inbox;
+}
+
+/// Handlers.
+void message_inbox::receive(detail::incoming_message& here) {
+    message_inbox& inbox = of_handler(here.about.origin);
+    inbox.add(here);
+    detail::count_together(*detail::current_context, inbox.arrived_);
+}
+
+void message_inbox::receive_loan(detail::incoming_message& here) {
+    message_inbox& inbox = of_handler(here.about.origin);
+    loan_header header{};
+    std::memcpy(&header, here.arguments.data(), sizeof header);
+    inbox.add(*new part{.name = {header.collective, here.about.origin},
+                        .message_bytes = header.message_bytes,
+                        .start = 0,
+                        .bytes = header.message_bytes,
+                        .data = {},
+                        .call = {},
+                        .loan = header.key});
+    detail::count_together(*detail::current_context, inbox.arrived_);
+}
+
+void message_inbox::receive_return(detail::incoming_message& here) {
+    message_inbox& inbox = of_handler(here.about.origin);
+    detail::count_together(*detail::current_context, inbox.returned_);
 }
 
 void message_inbox::add(const detail::incoming_message& from) {
@@ -96,13 +142,16 @@ void message_inbox::add(const detail::incoming_message& from) {
                                 .start = header.part_start,
                                 .bytes = from.about.data_bytes,
                                 .data = aligned_bytes(from.about.data_bytes),
-                                .call = header.call,
-                                .next = nullptr};
+                                .call = header.call};
     if (come->bytes != 0) std::memcpy(come->data.data(), from.about.data.data(), come->bytes);
     note_call(*detail::current_context, *come);
-    come->next = added_.load(std::memory_order_relaxed);
+    add(*come);
+}
+
+void message_inbox::add(part& come) {
+    come.next = added_.load(std::memory_order_relaxed);
     // release: the part, for who takes the list [inbox.added]
-    while (!added_.compare_exchange_weak(come->next, come, std::memory_order_release,
+    while (!added_.compare_exchange_weak(come.next, &come, std::memory_order_release,
                                          std::memory_order_relaxed)) {
     }
 }
@@ -148,7 +197,7 @@ void message_inbox::sort_in(std::vector<collective_name>& come) {
 void message_inbox::add_to_messages(part& come) {
     std::deque<message>& same = messages_[come.name];
     if (come.bytes == come.message_bytes) {
-        same.push_back({come.bytes, come.bytes, std::move(come.data), come.call});
+        same.push_back({come.bytes, come.bytes, std::move(come.data), come.call, come.loan});
         return;
     }
     if (come.start == 0) {

@@ -60,6 +60,14 @@ public:
     static void send(std::uint32_t target, const collective_name& collective,
                      std::span<const std::byte> data, const call_signature& call,
                      detail::message_function handler, std::size_t& sent_bytes);
+    /// Sends a message whose data the target reads where they lie, by `machine::transport::
+    /// read_loan`; it then calls `return_loan`.
+    static void send_loan(std::uint32_t target, const collective_name& collective,
+                          std::uint64_t key, std::size_t bytes);
+    static void return_loan(std::uint32_t lender);
+    /// Waits until all that the rank has lent has been returned.
+    void await_loans(detail::rank_context& context);
+
     /// By such a handler, on any thread that serves the rank's messages.
     void add(const detail::incoming_message& from);
 
@@ -68,6 +76,8 @@ public:
         std::size_t arrived;  ///< of those
         aligned_bytes data;
         call_signature call;  ///< if the sender has said so
+        std::uint64_t loan =
+            0;  ///< key of what is to be read from the sender; 0: the data are here
         bool is_complete() const { return arrived == bytes; }
     };
     /// Waits for the next message of a name.
@@ -110,17 +120,29 @@ private:
     static void send_parts(std::uint32_t target, part_header header, std::size_t header_bytes,
                            std::span<const std::byte> data, detail::message_function handler,
                            std::size_t& sent_bytes);
+    /// The same of a message whose data are lent.
+    struct loan_header {
+        collective_name collective;
+        std::uint64_t message_bytes;
+        std::uint64_t key;
+    };
+    static_assert(sizeof(loan_header) <= detail::most_argument_bytes);
     struct part {
         message_name name;
         std::size_t message_bytes;
         std::size_t start;
         std::size_t bytes;
-        aligned_bytes data;
+        aligned_bytes data;  ///< none where they are lent
         call_signature call;
-        part* next;
+        std::uint64_t loan = 0;
+        part* next = nullptr;
     };
 
     static void receive(detail::incoming_message& here);
+    static void receive_loan(detail::incoming_message& here);
+    static void receive_return(detail::incoming_message& here);
+    static message_inbox& of_handler(std::uint32_t origin);
+    void add(part& come);
     static void note_call(detail::rank_context& context, const part& come);
     template <class Each>
     void take_added(const Each& each);
@@ -129,6 +151,8 @@ private:
     std::atomic<part*> added_ = nullptr;                    ///< the last one first
     detail::shared_word arrived_{};                         ///< parts, ever
     std::uint64_t sorted_ = 0;                              ///< of those
+    detail::shared_word returned_{};                        ///< loans, ever
+    std::uint64_t lent_ = 0;                                ///< likewise
     std::map<message_name, std::deque<message>> messages_;  ///< sorted in, in order
 };
 

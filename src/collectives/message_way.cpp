@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "machine/machine.hpp"
 
@@ -39,13 +41,43 @@ void expect_bytes(detail::rank_context& context, collective_kind what, std::uint
                              name_of(what), context.rank, bytes.wanted, sender, bytes.come));
 }
 
-void inbox_way::send(std::uint32_t member, message_pieces data, bool /*may_lend*/) {
-    message_inbox::send(members_.world_rank(member), name_, packed_.all_of(data));
+void inbox_way::send(std::uint32_t member, message_pieces data, bool may_lend) {
+    const std::uint32_t target = members_.world_rank(member);
+    if (may_lend && data.size() == 1 && lend(target, data.front())) return;
+    message_inbox::send(target, name_, packed_.all_of(data));
 }
 
-std::span<const std::byte> inbox_way::receive(std::uint32_t member, std::size_t /*expected*/) {
-    last_ = context_.inbox->take(context_, {name_, members_.world_rank(member)});
-    return {last_.data.data(), last_.bytes};
+/// Where the collective may end before it is done, nothing of the caller's is lent.
+bool inbox_way::lend(std::uint32_t target, std::span<const std::byte> data) {
+    const detail::rank_context& caller = *detail::current_context;
+    if (caller.own.deadline_ns != machine::no_deadline) return false;
+    std::optional<machine::loan> made = context_.transport->lend(caller, target, data);
+    if (!made) return false;
+    loans_.push_back(std::move(made->offer));
+    message_inbox::send_loan(target, name_, made->key, data.size());
+    return true;
+}
+
+std::span<const std::byte> inbox_way::receive(std::uint32_t member, std::size_t expected,
+                                              std::byte* place) {
+    const std::uint32_t sender = members_.world_rank(member);
+    last_ = context_.inbox->take(context_, {name_, sender});
+    if (last_.loan == 0) return {last_.data.data(), last_.bytes};
+    std::span<std::byte> to(place, expected);
+    if (place == nullptr || last_.bytes != expected) {
+        read_.reserve(last_.bytes);
+        to = {read_.data(), last_.bytes};
+    }
+    detail::rank_context& caller = *detail::current_context;
+    caller.transport->read_loan(caller, sender, last_.loan, to);
+    message_inbox::return_loan(sender);
+    return to;
+}
+
+void inbox_way::end_step() {
+    if (loans_.empty()) return;
+    context_.inbox->await_loans(context_);
+    loans_.clear();
 }
 
 }  // namespace selion::collectives

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "collectives/aligned_bytes.hpp"
 #include "collectives/message_inbox.hpp"
@@ -23,8 +25,10 @@ public:
     /// @param may_lend the data stay as they are until `end_step`; else they are copied.
     virtual void send(std::uint32_t member, message_pieces data, bool may_lend) = 0;
     /// Waits for a member's next message. @param expected bytes that it should have.
-    /// @return what has come, readable until the next call here.
-    virtual std::span<const std::byte> receive(std::uint32_t member, std::size_t expected) = 0;
+    /// @param place where so many may be written, or null. @return what has come: there, or
+    /// elsewhere and readable until the next call here.
+    virtual std::span<const std::byte> receive(std::uint32_t member, std::size_t expected,
+                                               std::byte* place) = 0;
     /// After the messages of a step.
     virtual void end_step() = 0;
 };
@@ -51,7 +55,8 @@ private:
     aligned_bytes copy_;
 };
 
-/// By messages of the machine, on any machine.
+/// By messages of the machine, on any machine. Long data that stay as they are until the end of the
+/// step are read where they lie, if the machine can.
 class inbox_way final : public message_way {
 public:
     /// @param number of the collective in its team: the same at all members, never used again.
@@ -59,15 +64,20 @@ public:
         : context_(context), members_(members), name_{members.name(), number} {}
 
     void send(std::uint32_t member, message_pieces data, bool may_lend) override;
-    std::span<const std::byte> receive(std::uint32_t member, std::size_t expected) override;
-    void end_step() override {}
+    std::span<const std::byte> receive(std::uint32_t member, std::size_t expected,
+                                       std::byte* place) override;
+    void end_step() override;
 
 private:
+    bool lend(std::uint32_t target, std::span<const std::byte> data);
+
     detail::rank_context& context_;
     const team_members& members_;
     collective_name name_;
     message_inbox::message last_;
+    aligned_bytes read_;  ///< where what is lent has been read to, if it was not its place
     packed_pieces packed_;
+    std::vector<std::shared_ptr<void>> loans_;  ///< of the step
 };
 
 }  // namespace selion::collectives

@@ -16,8 +16,9 @@ public:
     void send(std::uint32_t member, message_pieces data, bool may_lend) override {
         way_to(member).send(member, data, may_lend);
     }
-    std::span<const std::byte> receive(std::uint32_t member, std::size_t expected) override {
-        return way_to(member).receive(member, expected);
+    std::span<const std::byte> receive(std::uint32_t member, std::size_t expected,
+                                       std::byte* place) override {
+        return way_to(member).receive(member, expected, place);
     }
     void end_step() override {
         within_.end_step();

@@ -57,7 +57,8 @@ public:
     bool reaches(std::uint32_t member) const;
     /// @pre of both: it is reached.
     void send(std::uint32_t member, message_pieces data, bool may_lend) override;
-    std::span<const std::byte> receive(std::uint32_t member, std::size_t expected) override;
+    std::span<const std::byte> receive(std::uint32_t member, std::size_t expected,
+                                       std::byte* place) override;
     void end_step() override;
 
 private:

@@ -171,10 +171,31 @@ std::size_t schedule_runner::bytes_of(const schedule_message& message) const {
     return wanted;
 }
 
+/// Where all that a message brings is to lie, side by side; else null.
+std::byte* schedule_runner::place_of(const schedule_message& message) {
+    if (message.action != block_action::store) return nullptr;
+    std::byte* first = nullptr;
+    std::byte* next = nullptr;
+    for (const block_range& range : message.blocks) {
+        for (std::uint64_t i = 0; i < range.count; ++i) {
+            const std::uint64_t block = (range.first + i) % schedule_.blocks;
+            const std::size_t bytes = bytes_of(block);
+            if (bytes == 0) continue;
+            std::byte* const place = place_for(block);
+            if (first == nullptr) first = next = place;
+            if (place != next) return nullptr;
+            next += bytes;
+        }
+    }
+    return first;
+}
+
 void schedule_runner::receive(const schedule_message& message) {
     const std::size_t wanted = bytes_of(message);
-    const std::span<const std::byte> come = way_.receive(message.peer, wanted);
+    std::byte* const place = place_of(message);
+    const std::span<const std::byte> come = way_.receive(message.peer, wanted, place);
     expect_bytes(context_, call_.what, members_.world_rank(message.peer), {wanted, come.size()});
+    if (come.data() == place) return;
     const std::byte* next = come.data();
     for (const block_range& range : message.blocks) {
         for (std::uint64_t i = 0; i < range.count; ++i) {

@@ -40,6 +40,7 @@ private:
     void send(const schedule_message& message, bool may_lend);
     void receive(const schedule_message& message);
     std::size_t bytes_of(const schedule_message& message) const;
+    std::byte* place_of(const schedule_message& message);
     void take_in(block_action action, std::uint64_t block, const std::byte* come);
     const std::byte* aligned(const std::byte* come, std::size_t bytes);
     const std::byte* held(std::uint64_t block);

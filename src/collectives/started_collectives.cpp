@@ -81,7 +81,8 @@ void started_way::tell_call() {
 }
 
 /// Lengths that members give may disagree; all else has been compared.
-std::span<const std::byte> started_way::receive(std::uint32_t member, std::size_t expected) {
+std::span<const std::byte> started_way::receive(std::uint32_t member, std::size_t expected,
+                                                std::byte* /*place*/) {
     last_ = inbox_.pop(name_of(member));
     if (last_.bytes != expected) {
         detail::rank_context& context = *detail::current_context;

@@ -154,7 +154,7 @@ const std::byte* team_nodes::total_of_all(const detail::block_call& call, ordere
 
 std::span<const std::byte> team_nodes::receive(const detail::block_call& call, std::uint32_t from,
                                                std::size_t wanted, message_way& across) const {
-    const std::span come = across.receive(from, wanted);
+    const std::span come = across.receive(from, wanted, nullptr);
     expect_bytes(context_, call.what, members_.world_rank(from), {wanted, come.size()});
     return come;
 }

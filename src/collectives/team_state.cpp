@@ -265,7 +265,7 @@ pair_lines* team_state::lines_within_node() {
     for (const std::uint32_t member : mapped) way.send(member, std::span(&bytes, 1), false);
     std::vector<pair_lines::introduction> all(mapped.size());
     for (std::size_t i = 0; i < mapped.size(); ++i) {
-        std::memcpy(&all[i], way.receive(mapped[i], sizeof own).data(), sizeof own);
+        std::memcpy(&all[i], way.receive(mapped[i], sizeof own, nullptr).data(), sizeof own);
     }
     make_lines_among(mapped, all);
     return lines_ ? &*lines_ : nullptr;

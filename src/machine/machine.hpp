@@ -155,6 +155,12 @@ struct mail_sign {
     }
 };
 
+/// Lets another rank read data of the caller's where they lie, for as long as it is kept.
+struct loan {
+    std::uint64_t key;            ///< by which the other one reads them
+    std::shared_ptr<void> offer;  ///< ends with its last owner
+};
+
 /// Moves bytes where the inline bypass does not reach. Arguments have been checked. What a rank
 /// sends to another takes effect in the order in which it was sent; but a get that was started may
 /// read later than what is sent after it.
@@ -213,6 +219,20 @@ public:
     /// Whether the target can read data where they lie, so that the machine need not copy them.
     virtual bool can_lend(const detail::rank_context& context, std::uint32_t target,
                           const void* data, std::size_t bytes) const = 0;
+    /// Lets the target read data where they lie (`read_loan`), where the machine moves memory by
+    /// itself and that takes less than a message with a copy of them. They must stay as they are
+    /// until the target says that it has read them, which is the caller's matter; it calls the
+    /// machine until then. @return nothing: they are to be sent.
+    virtual std::optional<loan> lend(const detail::rank_context&, std::uint32_t /*target*/,
+                                     std::span<const std::byte> /*data*/) {
+        return {};
+    }
+    /// Reads what a rank has lent to the caller's. Waits, serving others, until all is there. Not
+    /// in handlers. @pre the lender's machine has made the loan.
+    virtual void read_loan(detail::rank_context&, std::uint32_t /*lender*/, std::uint64_t /*key*/,
+                           std::span<std::byte> /*to*/) {
+        std::abort();
+    }
     /// Most bytes of data that a message can carry which are not lent.
     virtual std::uint64_t most_message_bytes() const = 0;
     /// Whether long messages between hosts cost their ranks little more than long puts: the same at

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
 #include <numeric>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "conformance/spmd.hpp"
@@ -218,6 +220,68 @@ SPMD_TEST(block_collectives, memory_of_an_exchange_in_place_is_given_back) {
     const std::size_t after = resident_bytes();
     world.barrier();
     test.that(after < before + bytes / 2, "nothing of it is kept");
+}
+
+/// Long blocks may be read where they lie, by members that come late: until the call is over, and
+/// not later.
+SPMD_TEST(block_collectives, memory_that_was_given_is_the_callers_again_after_the_call) {
+    if (world.size() > 8) return;
+    constexpr std::size_t count = 40'000;  // words of a block
+    const std::uint32_t size = world.size();
+    const std::uint32_t rank = world.rank();
+    const auto word_of = [](std::uint32_t from, std::uint32_t to, std::size_t turn) {
+        return static_cast<word>(1 + from * 1'000'000 + to * 1'000 + turn);
+    };
+    const auto is_all = [](std::span<const word> block, word value) {
+        return std::ranges::all_of(block, [value](word one) { return one == value; });
+    };
+    std::vector<word> given(count * size);
+    std::vector<word> got(count * size);
+    const auto fill = [&](std::size_t turn) {
+        for (std::uint32_t to = 0; to < size; ++to) {
+            std::ranges::fill(std::span(given).subspan(to * count, count), word_of(rank, to, turn));
+        }
+    };
+    const auto spoil = [&] { std::ranges::fill(given, 0u); };
+    const std::span<const word> own = std::span(given).first(count);
+    for (std::size_t turn = 0; turn < 6; ++turn) {
+        const auto root = static_cast<std::uint32_t>(turn) % size;
+        if (rank == root) std::this_thread::sleep_for(std::chrono::microseconds(500));
+        fill(turn);
+        world.exchange(std::span<const word>(given), got);
+        spoil();
+        for (std::uint32_t from = 0; from < size; ++from) {
+            test.that(
+                is_all(std::span(got).subspan(from * count, count), word_of(from, rank, turn)),
+                "an exchange brings what was given");
+        }
+        fill(turn);
+        world.all_gather(own, got);
+        spoil();
+        for (std::uint32_t from = 0; from < size; ++from) {
+            test.that(is_all(std::span(got).subspan(from * count, count), word_of(from, 0, turn)),
+                      "an all_gather brings what was given");
+        }
+        fill(turn);
+        world.scatter(std::span<const word>(given), std::span(got).first(count), root);
+        spoil();
+        test.that(is_all(std::span(got).first(count), word_of(root, rank, turn)),
+                  "a scatter brings what was given");
+        fill(turn);
+        world.broadcast(std::span(given).first(count), root);
+        test.that(is_all(own, word_of(root, 0, turn)), "a broadcast brings what was given");
+        spoil();
+        fill(turn);
+        world.reduce(std::span(given).first(count), selion::maximum, root);
+        if (rank == root) {
+            test.that(is_all(own, word_of(size - 1, 0, turn)), "a reduction of what was given");
+        }
+        spoil();
+        fill(turn);
+        world.all_reduce(std::span(given).first(count), selion::maximum);
+        test.that(is_all(own, word_of(size - 1, 0, turn)), "an all_reduce of what was given");
+        spoil();
+    }
 }
 
 /// What a process has in pieces that are too long for the C library to keep.

@@ -98,6 +98,16 @@ public:
                   std::size_t bytes) const override {
         return goes_by_memory(target) && reach_.office->can_lend(target, data, bytes);
     }
+    std::optional<loan> lend(const detail::rank_context&, std::uint32_t target,
+                             std::span<const std::byte> data) override {
+        if (goes_by_memory(target)) return {};
+        return port_.lend(target, data);
+    }
+    void read_loan(detail::rank_context& context, std::uint32_t lender, std::uint64_t key,
+                   std::span<std::byte> to) override {
+        port_.note_sent(meters::sent_kind::get, to.size());
+        port_.read_loan(context, lender, key, to);
+    }
     bool moves_long_messages() const override { return port_.has_moves(); }
     std::uint64_t most_message_bytes() const override { return reach_.most_message_bytes; }
     bool poll(detail::rank_context& context) override {

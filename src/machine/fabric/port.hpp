@@ -38,6 +38,8 @@ struct long_transfer {
     std::uint64_t offset;  ///< in the peer's heap
     std::byte* own;
     std::size_t bytes;
+    std::uint64_t key =
+        0;  ///< of a loan of the peer's, in which the offset is then; 0: of its heap
 };
 
 /// What a port needs of its machine.
@@ -105,6 +107,10 @@ public:
     /// Begins to read the peer's memory, in `moves_of` pieces of the operation. @pre `can_move`
     void start_read(detail::rank_context& context, const long_transfer& what,
                     pending_operation& operation);
+    /// `transport::lend` and `read_loan`, for and from a peer.
+    std::optional<loan> lend(std::uint32_t peer, std::span<const std::byte> data);
+    void read_loan(detail::rank_context& context, std::uint32_t peer, std::uint64_t key,
+                   std::span<std::byte> to);
     /// Waits until the peer, or every peer, has taken all that was sent to it.
     void quiet(detail::rank_context& context, std::uint32_t peer);
     void quiet(detail::rank_context& context);

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "machine/call_record.hpp"
+#include "machine/fabric/card.hpp"
 #include "machine/fabric/port.hpp"
 #include "selion/detail/rank_context.hpp"
 
@@ -11,6 +12,8 @@ namespace {
 
 /// Shorter ones go in frames: to be asked for the data costs a round trip.
 constexpr std::size_t least_lent = 32 * 1024;
+/// Nor is it worth while to have shorter data read where they lie: their owner waits for it.
+constexpr std::size_t least_in_place = 64 * 1024;
 
 }  // namespace
 
@@ -86,6 +89,28 @@ bool port::post_lent(detail::rank_context& context, const message_request& reque
     if (!is_posted) take_back();
     expect_alive(context, request.target);
     return true;
+}
+
+/// Who may have to give up waiting for the reader would have to take the data from it.
+std::optional<loan> port::lend(std::uint32_t peer, std::span<const std::byte> data) {
+    const bool is_possible = data.size() >= least_in_place && has_moves() && !is_in_handler() &&
+                             peer != around_.bounds.own_rank && around_.deaths == nullptr;
+    if (!is_possible) return {};
+    loan made{.key = draw_secret(), .offer = nullptr};
+    // The provider only reads it.
+    made.offer = around_.end.lend({const_cast<std::byte*>(data.data()), data.size()}, made.key);
+    if (made.offer == nullptr) return {};
+    return made;
+}
+
+void port::read_loan(detail::rank_context& context, std::uint32_t peer, std::uint64_t key,
+                     std::span<std::byte> to) {
+    pending_operation& read = operations_.open();
+    read.is_awaited = true;
+    read.pieces_left = moves_of(to.size());
+    start_read(context,
+               {.peer = peer, .offset = 0, .own = to.data(), .bytes = to.size(), .key = key}, read);
+    await_operation(context, operations_, read);
 }
 
 /// What the peer has taken. @pre the lock is held.

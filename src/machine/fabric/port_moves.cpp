@@ -49,14 +49,15 @@ void port::await_overtaken(detail::rank_context& context, std::uint32_t peer, bo
 void port::begin_move(detail::rank_context& context, memory_move move, const outgoing_frame* after,
                       counter* completion) {
     auto& what = static_cast<pending_operation&>(*move.what);
+    const bool is_of_loan = move.key != 0;  // its data stay as they are, whatever is under way
     bool has_begun = false;
     // Another thread of the rank may send what the move must not overtake, so it looks again.
     const auto attempt = [&] {
         if (is_dead(move.peer)) return true;
         peer_link& link = link_to(move.peer);
-        if (!may_overtake(link, move.is_read)) return true;
+        if (!is_of_loan && !may_overtake(link, move.is_read)) return true;
         move.to = link.address;
-        move.key = link.key;
+        if (!is_of_loan) move.key = link.key;
         std::string why;
         if (around_.end.try_move(move, why) == send_outcome::busy) {
             note_refusal(move.peer, why);
@@ -74,7 +75,7 @@ void port::begin_move(detail::rank_context& context, memory_move move, const out
             if (after != nullptr) around_.deaths->lose(move.peer, completion);
             return operations_.end_piece(context, what, true);
         }
-        await_overtaken(context, move.peer, move.is_read);
+        if (!is_of_loan) await_overtaken(context, move.peer, move.is_read);
         wait_to(context, attempt, no_deadline);
     }
 }
@@ -127,6 +128,7 @@ void port::start_read(detail::rank_context& context, const long_transfer& what,
     for (std::size_t done = 0; done < what.bytes; done += most_moved) {
         begin_move(context,
                    {.peer = what.peer,
+                    .key = what.key,
                     .offset = what.offset + done,
                     .own = what.own + done,
                     .bytes = std::min(what.bytes - done, most_moved),
