@@ -59,10 +59,23 @@ public:
             while (*called_long_.local() < long_calls_) selion::progress();
         }
     }
-    void long_all_reduce() { world_.all_reduce(std::span(numbers_), selion::plus); }
-    void long_exchange() {
-        const std::span all(own_.data(), 2 * bench::network::long_bytes);
-        world_.exchange(std::span<const std::byte>(all), std::span(exchanged_));
+    void broadcast(std::size_t bytes, int root) {
+        world_.broadcast(std::span(own_.data(), bytes), static_cast<std::uint32_t>(root));
+    }
+    void reduce(std::size_t bytes, int root) {
+        world_.reduce(std::span(numbers_).first(bytes / sizeof(double)), selion::plus,
+                      static_cast<std::uint32_t>(root));
+    }
+    void all_reduce(std::size_t bytes) {
+        world_.all_reduce(std::span(numbers_).first(bytes / sizeof(double)), selion::plus);
+    }
+    void all_gather(std::size_t bytes) {
+        world_.all_gather(std::span<const std::byte>(own_.data(), bytes),
+                          std::span(exchanged_).first(2 * bytes));
+    }
+    void exchange(std::size_t bytes) {
+        world_.exchange(std::span<const std::byte>(own_.data(), 2 * bytes),
+                        std::span(exchanged_).first(2 * bytes));
     }
     void put(std::size_t bytes) {
         selion::put(cells_.on(1), std::span<const std::byte>(own_.data(), bytes));
@@ -120,7 +133,7 @@ private:
     selion::global_ptr<selion::signal> messages_;
     std::vector<std::byte> own_;
     std::vector<std::byte> exchanged_ = std::vector<std::byte>(2 * bench::network::long_bytes);
-    std::vector<double> numbers_ = std::vector<double>(bench::network::long_numbers);
+    std::vector<double> numbers_ = std::vector<double>(bench::network::long_bytes / sizeof(double));
     std::uint64_t long_calls_ = 0;
     std::uint64_t turn_ = 0;
     std::uint64_t handled_ = 0;  ///< messages

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 /// What ranks on a network do, over any library. Two: one that answers, in its calls, and one whose
@@ -15,7 +16,6 @@
 namespace bench::network {
 
 inline constexpr std::size_t long_bytes = 1 << 20;
-inline constexpr std::size_t long_numbers = long_bytes / sizeof(double);
 inline constexpr int long_row = 16;     ///< transfers of `long_bytes` that are awaited together
 inline constexpr int short_row = 1024;  ///< operations of 8 bytes that are awaited together
 
@@ -64,6 +64,27 @@ void time_together(Contestant& who, const char* name, int repetitions, Operation
     if (who.rank() == 0) print_median(name, ns);
 }
 
+/// Collectives of long blocks. The root changes with each call.
+template <class Contestant>
+void measure_blocks(Contestant& who) {
+    struct length {
+        const char* text;
+        std::size_t bytes;
+        int repetitions;
+    };
+    for (const length& of : {length{"64 KiB", 65536, 50}, length{"1 MiB", long_bytes, 10}}) {
+        const auto time = [&](const std::string& name, auto once) {
+            time_together(who, (name + " " + of.text).c_str(), of.repetitions, once);
+        };
+        int turn = 0;
+        time("broadcast", [&] { who.broadcast(of.bytes, turn++ % 2); });
+        time("reduce", [&] { who.reduce(of.bytes, turn++ % 2); });
+        time("all_reduce", [&] { who.all_reduce(of.bytes); });
+        time("all_gather", [&] { who.all_gather(of.bytes); });
+        time("exchange", [&] { who.exchange(of.bytes); });
+    }
+}
+
 template <class Contestant>
 void measure_pair(Contestant& who) {
     time_together(who, "message of 8 B, round trip", 200, [&] { who.ping_pong(); });
@@ -84,8 +105,7 @@ void measure_pair(Contestant& who) {
     time_together(
         who, "messages of 8 B in a row, each", 4, [&] { who.message_row(short_row); }, short_row);
     time_together(who, "message of 1 MiB and an answer", 10, [&] { who.long_message(); });
-    time_together(who, "all_reduce 1 MiB", 10, [&] { who.long_all_reduce(); });
-    time_together(who, "exchange 1 MiB", 10, [&] { who.long_exchange(); });
+    measure_blocks(who);
 }
 
 template <class Contestant>

@@ -22,7 +22,9 @@ operations = {
            "get 8 B", "fetch_add", "put 1 MiB, complete", "get 1 MiB",
            "puts of 1 MiB in a row, each", "gets of 1 MiB in a row, each",
            "puts of 8 B in a row, each", "messages of 8 B in a row, each",
-           "message of 1 MiB and an answer", "all_reduce 1 MiB", "exchange 1 MiB"),
+           "message of 1 MiB and an answer",
+           *(f"{what} {length}" for length in ("64 KiB", "1 MiB")
+             for what in ("broadcast", "reduce", "all_reduce", "all_gather", "exchange"))),
     crowd: ("barrier", "all_reduce 8 B"),
 }
 long_bytes = 1 << 20

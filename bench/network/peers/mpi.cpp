@@ -49,12 +49,24 @@ public:
             MPI_Send(&number, 1, MPI_UINT64_T, 0, 4, MPI_COMM_WORLD);
         }
     }
-    void long_all_reduce() {
-        MPI_Allreduce(MPI_IN_PLACE, numbers_.data(), static_cast<int>(numbers_.size()), MPI_DOUBLE,
-                      MPI_SUM, MPI_COMM_WORLD);
+    void broadcast(std::size_t bytes, int root) {
+        MPI_Bcast(own_.data(), static_cast<int>(bytes), MPI_BYTE, root, MPI_COMM_WORLD);
     }
-    void long_exchange() {
-        const int length = static_cast<int>(bench::network::long_bytes);
+    void reduce(std::size_t bytes, int root) {
+        MPI_Reduce(rank_ == root ? MPI_IN_PLACE : numbers_.data(), numbers_.data(),
+                   numbers_of(bytes), MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
+    }
+    void all_reduce(std::size_t bytes) {
+        MPI_Allreduce(MPI_IN_PLACE, numbers_.data(), numbers_of(bytes), MPI_DOUBLE, MPI_SUM,
+                      MPI_COMM_WORLD);
+    }
+    void all_gather(std::size_t bytes) {
+        const int length = static_cast<int>(bytes);
+        MPI_Allgather(own_.data(), length, MPI_BYTE, exchanged_.data(), length, MPI_BYTE,
+                      MPI_COMM_WORLD);
+    }
+    void exchange(std::size_t bytes) {
+        const int length = static_cast<int>(bytes);
         MPI_Alltoall(own_.data(), length, MPI_BYTE, exchanged_.data(), length, MPI_BYTE,
                      MPI_COMM_WORLD);
     }
@@ -112,7 +124,9 @@ private:
     MPI_Win window_ = MPI_WIN_NULL;
     std::vector<std::byte> own_;
     std::vector<std::byte> exchanged_ = std::vector<std::byte>(2 * bench::network::long_bytes);
-    std::vector<double> numbers_ = std::vector<double>(bench::network::long_numbers);
+    static int numbers_of(std::size_t bytes) { return static_cast<int>(bytes / sizeof(double)); }
+
+    std::vector<double> numbers_ = std::vector<double>(bench::network::long_bytes / sizeof(double));
 };
 
 }  // namespace
