@@ -64,6 +64,15 @@ void data_lender::offer_in_place(std::span<const std::byte> data) {
     publish({inside.value_or(place), !inside.has_value(), 0, staged_});
 }
 
+bool data_lender::offer_room(std::span<std::byte> room) {
+    offer_in_place(room);
+    return !has_stage() || detail::own_address(context_, room.data(), room.size()).has_value();
+}
+
+bool data_lender::sees_room(std::uint32_t member) {
+    return await_offer(member).is_private == 0 || !has_stage();
+}
+
 void data_lender::publish(const offer_text& text) {
     numbered_line& line = own_.offers[turn_ % offer_sets];
     machine::announce_write(context_, line.bytes, sizeof text);

@@ -45,6 +45,10 @@ public:
     void copy(std::span<std::byte> to, std::uint32_t member, std::size_t start);
     /// Waits until a member has so offered room, and fills a part of it.
     void give(std::span<const std::byte> from, std::uint32_t member, std::size_t start);
+    /// Offers room in the same way, where a member may write. @return whether the others see it.
+    bool offer_room(std::span<std::byte> room);
+    /// Waits until a member has offered room. @return whether this one sees it.
+    bool sees_room(std::uint32_t member);
     /// Makes a part of them readable, in pieces. Nothing to do for data that lie in shared memory.
     void stage(std::size_t start, std::size_t bytes);
     /// Waits until a member has offered its data and staged `staged` bytes of them.

@@ -97,7 +97,9 @@ void team_direct::broadcast(const detail::block_call& call) {
     for (std::size_t start = 0; start < bytes; start += most) {
         const std::span part(call.target + start, std::min(most, bytes - start));
         lender_.begin_turn();
-        if (members_.own() == call.root) {
+        if (members_.count() == 2) {
+            broadcast_by_both(part, call.root);
+        } else if (members_.own() == call.root) {
             lender_.offer(part);
             lender_.stage(0, part.size());
         } else {
@@ -105,6 +107,20 @@ void team_direct::broadcast(const detail::block_call& call) {
         }
         meeting_.synchronise(machine::wait_reason::collective);
     }
+}
+
+/// Two members share the work: the root writes the first half where it is to go, if it sees that
+/// memory, while the other one reads the second.
+void team_direct::broadcast_by_both(std::span<std::byte> part, std::uint32_t root) {
+    const std::size_t half = part.size() / 2 / detail::line_bytes * detail::line_bytes;
+    if (members_.own() != root) {
+        const std::size_t start = lender_.offer_room(part) ? half : 0;
+        return copy_lent(part.data() + start, root, {start, 0, part.size() - start});
+    }
+    lender_.offer(part);
+    const bool gives = lender_.sees_room(1 - root);
+    if (gives) lender_.give(part.first(half), 1 - root, 0);
+    lender_.stage(gives ? half : 0, part.size() - (gives ? half : 0));
 }
 
 /// Copies a member's data as they become readable.
@@ -146,6 +162,7 @@ void team_direct::reduce_round(std::byte* data, std::size_t count, const detail:
         lender_.stage(all.start_of(share), all.bytes_of(share));
     }
     combine_lent(data, all, how);
+    if (gives_results()) return;
     lender_.stage(all.start_of(own), all.bytes_of(own));
     meeting_.synchronise(machine::wait_reason::collective);
     for (std::uint32_t i = 1; i < all.members; ++i) {
@@ -181,6 +198,17 @@ void team_direct::combine_lent(std::byte* data, const vector_shares& all,
                                  return value;
                              });
         if (to != result) std::memcpy(result, to, now);
+        if (gives_results()) give_to_all({result, now}, start + done);
+    }
+}
+
+/// Where all members write each other's memory a result goes to all while it is at hand, and
+/// nobody has to meet before it is read. Its place has been read: by this member, and no other.
+bool team_direct::gives_results() const { return !lender_.has_stage(); }
+
+void team_direct::give_to_all(std::span<const std::byte> result, std::size_t start) {
+    for (std::uint32_t i = 1; i < members_.count(); ++i) {
+        lender_.give(result, (members_.own() + i) % members_.count(), start);
     }
 }
 

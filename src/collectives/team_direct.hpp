@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "collectives/aligned_bytes.hpp"
 #include "collectives/call_shape.hpp"
@@ -43,6 +44,7 @@ private:
     void all_reduce(const detail::block_call& call);
     void gather(const detail::block_call& call);
     void exchange(const detail::block_call& call);
+    void broadcast_by_both(std::span<std::byte> part, std::uint32_t root);
     /// A part of what a member has lent.
     struct lent_part {
         std::size_t start;
@@ -52,6 +54,8 @@ private:
     void copy_lent(std::byte* to, std::uint32_t from, lent_part part);
     void reduce_round(std::byte* data, std::size_t count, const detail::reduction& how);
     void combine_lent(std::byte* data, const vector_shares& all, const detail::reduction& how);
+    bool gives_results() const;
+    void give_to_all(std::span<const std::byte> result, std::size_t start);
 
     detail::rank_context& context_;
     const team_members& members_;

@@ -84,7 +84,9 @@ public:
         const double met = announced + meeting_ns();
         if (block_.what == gather) return met + all_written_ns();
         if (crosses_processes_) return met + all_read_ns();
-        return met + (block_.what == all_reduce ? shares_ns() : all_got_ns());
+        if (block_.what != all_reduce) return met + all_got_ns() / (is_got_by_both() ? 2 : 1);
+        // Where results are written to all, nobody meets before it reads them.
+        return met + shares_ns() - (team_.is_one_process ? meeting_ns() : 0);
     }
 
     /// Within each node a meeting and a release; between nodes a message a round, and rounds for
@@ -120,6 +122,10 @@ private:
             last = std::max(last, tree_ns(place + (1u << level), arrives, carried));
         }
         return std::max(now, last);
+    }
+    /// Of a broadcast between two, who see each other's memory, each copies half.
+    bool is_got_by_both() const {
+        return block_.what == broadcast && members_ == 2 && team_.is_one_process;
     }
     double signal_ns() const { return members_ > 1 ? host_.signal : 0; }
     /// Every member waits so many times, and lets those beside it run.
