@@ -127,10 +127,10 @@ bool are_alone_on_hosts(const team_members& members) {
 /// lies.
 std::optional<collective_choice> from_one_to_the_other(const team_members& members,
                                                        const detail::block_call& call) {
-    constexpr std::size_t shortest = 128 * 1024;
+    constexpr std::size_t shortest = 64 * 1024;
     const bool is_of_one = call.what == broadcast || call.what == reduce;
     const bool is_possible = is_of_one && members.count() == 2 && call.block_bytes() >= shortest &&
-                             are_alone_on_hosts(members) &&
+                             are_alone_on_hosts(members) && members.context().deaths == nullptr &&
                              members.context().transport->moves_long_messages();
     if (!is_possible) return std::nullopt;
     // Of two members all trees are alike; but a binomial one keeps the association of sums, and

@@ -82,11 +82,11 @@ void message_inbox::send_loan(std::uint32_t target, const collective_name& colle
                               std::uint64_t key, std::size_t bytes) {
     const loan_header header{collective, bytes, key};
     detail::rank_context& context = *detail::current_context;
-    ++context.inbox->lent_;
     const std::span bytes_of_header = std::as_bytes(std::span(&header, 1));
     context.transport->send_plain(context, target,
                                   detail::encode_function(&message_inbox::receive_loan),
                                   bytes_of_header.data(), bytes_of_header.size());
+    ++context.inbox->lent_;
 }
 
 void message_inbox::return_loan(std::uint32_t lender) {

@@ -60,8 +60,8 @@ public:
     static void send(std::uint32_t target, const collective_name& collective,
                      std::span<const std::byte> data, const call_signature& call,
                      detail::message_function handler, std::size_t& sent_bytes);
-    /// Sends a message whose data the target reads where they lie, by `machine::transport::
-    /// read_loan`; it then calls `return_loan`.
+    /// Sends a message whose data the target reads where they lie (`transport::read_loan`); it then
+    /// calls `return_loan`.
     static void send_loan(std::uint32_t target, const collective_name& collective,
                           std::uint64_t key, std::size_t bytes);
     static void return_loan(std::uint32_t lender);
@@ -91,6 +91,11 @@ public:
     void sort_in();
     /// The same. @param come appends the names of what has come.
     void sort_in(std::vector<collective_name>& come);
+    /// Whether the next message of a name is there, after a look at what has been added.
+    bool has(const message_name& name) {
+        sort_in();
+        return complete(name) != 0;
+    }
     /// Messages of a name that are there and have no unfinished one before them.
     std::size_t complete(const message_name& name) const;
     /// The next message of a name. @pre it is there.

@@ -5,9 +5,11 @@
 
 #include <cstring>
 #include <optional>
+#include <source_location>
 #include <utility>
 
 #include "machine/machine.hpp"
+#include "onesided/waiting.hpp"
 
 namespace selion::collectives {
 
@@ -43,7 +45,8 @@ void expect_bytes(detail::rank_context& context, collective_kind what, std::uint
 
 void inbox_way::send(std::uint32_t member, message_pieces data, bool may_lend) {
     const std::uint32_t target = members_.world_rank(member);
-    if (may_lend && data.size() == 1 && lend(target, data.front())) return;
+    const bool is_stable = may_lend && how_ == long_data::lent;
+    if (is_stable && data.size() == 1 && lend(target, data.front())) return;
     message_inbox::send(target, name_, packed_.all_of(data));
 }
 
@@ -60,21 +63,48 @@ bool inbox_way::lend(std::uint32_t target, std::span<const std::byte> data) {
 
 std::span<const std::byte> inbox_way::receive(std::uint32_t member, std::size_t expected,
                                               std::byte* place) {
-    const std::uint32_t sender = members_.world_rank(member);
-    last_ = context_.inbox->take(context_, {name_, sender});
+    const message_name name{name_, members_.world_rank(member)};
+    // What comes may depend on a lender who waits for what has been read.
+    if (!context_.inbox->has(name)) finish_reading();
+    last_ = context_.inbox->take(context_, name);
     if (last_.loan == 0) return {last_.data.data(), last_.bytes};
-    std::span<std::byte> to(place, expected);
-    if (place == nullptr || last_.bytes != expected) {
-        read_.reserve(last_.bytes);
-        to = {read_.data(), last_.bytes};
+    if (last_.bytes != expected) return {place, last_.bytes};  // the job ends
+    if (place != nullptr) {
+        begin_reading(name.sender, last_.loan, {place, expected});
+        return {place, expected};
     }
+    read_.reserve(expected);
+    begin_reading(name.sender, last_.loan, {read_.data(), expected});
+    finish_reading();
+    return {read_.data(), expected};
+}
+
+void inbox_way::begin_reading(std::uint32_t lender, std::uint64_t key, std::span<std::byte> to) {
+    lenders_.reserve(lenders_.size() + 1);  // so that what is being read is known whatever happens
     detail::rank_context& caller = *detail::current_context;
-    caller.transport->read_loan(caller, sender, last_.loan, to);
-    message_inbox::return_loan(sender);
-    return to;
+    caller.transport->read_loan(caller, lender, key, to, reads_done_);
+    ++reads_;
+    lenders_.push_back(lender);
+}
+
+/// Waits for what is being read, and gives it back.
+void inbox_way::finish_reading() {
+    if (lenders_.empty()) return;
+    detail::await_word(
+        context_, {counter_access::word(reads_done_), reads_, machine::wait_reason::collective});
+    for (const std::uint32_t lender : std::exchange(lenders_, {})) {
+        message_inbox::return_loan(lender);
+    }
+}
+
+/// Nobody may write to the caller's memory when its call is over, even by an error.
+inbox_way::~inbox_way() {
+    if (lenders_.empty()) return;
+    detail::drain_counter(reads_done_, reads_, std::source_location::current());
 }
 
 void inbox_way::end_step() {
+    finish_reading();
     if (loans_.empty()) return;
     context_.inbox->await_loans(context_);
     loans_.clear();

@@ -10,6 +10,7 @@
 #include "collectives/aligned_bytes.hpp"
 #include "collectives/message_inbox.hpp"
 #include "collectives/team_members.hpp"
+#include "selion/counter.hpp"
 #include "selion/detail/rank_context.hpp"
 
 namespace selion::collectives {
@@ -25,8 +26,8 @@ public:
     /// @param may_lend the data stay as they are until `end_step`; else they are copied.
     virtual void send(std::uint32_t member, message_pieces data, bool may_lend) = 0;
     /// Waits for a member's next message. @param expected bytes that it should have.
-    /// @param place where so many may be written, or null. @return what has come: there, or
-    /// elsewhere and readable until the next call here.
+    /// @param place where so many may be written, or null. @return what has come: there, as soon as
+    /// the step has ended, or elsewhere and readable until the next call here.
     virtual std::span<const std::byte> receive(std::uint32_t member, std::size_t expected,
                                                std::byte* place) = 0;
     /// After the messages of a step.
@@ -55,13 +56,20 @@ private:
     aligned_bytes copy_;
 };
 
-/// By messages of the machine, on any machine. Long data that stay as they are until the end of the
-/// step are read where they lie, if the machine can.
+/// What becomes of long data that stay as they are until the end of a step: they are copied, or
+/// read where they lie if the machine can. Then their sender waits for the receiver.
+enum class long_data : bool { copied, lent };
+
+/// By messages of the machine, on any machine.
 class inbox_way final : public message_way {
 public:
     /// @param number of the collective in its team: the same at all members, never used again.
-    inbox_way(detail::rank_context& context, const team_members& members, std::uint64_t number)
-        : context_(context), members_(members), name_{members.name(), number} {}
+    inbox_way(detail::rank_context& context, const team_members& members, std::uint64_t number,
+              long_data how = long_data::copied)
+        : context_(context), members_(members), name_{members.name(), number}, how_(how) {}
+    ~inbox_way() override;
+    inbox_way(const inbox_way&) = delete;
+    inbox_way& operator=(const inbox_way&) = delete;
 
     void send(std::uint32_t member, message_pieces data, bool may_lend) override;
     std::span<const std::byte> receive(std::uint32_t member, std::size_t expected,
@@ -70,14 +78,20 @@ public:
 
 private:
     bool lend(std::uint32_t target, std::span<const std::byte> data);
+    void begin_reading(std::uint32_t lender, std::uint64_t key, std::span<std::byte> to);
+    void finish_reading();
 
     detail::rank_context& context_;
     const team_members& members_;
     collective_name name_;
+    long_data how_;
     message_inbox::message last_;
     aligned_bytes read_;  ///< where what is lent has been read to, if it was not its place
     packed_pieces packed_;
     std::vector<std::shared_ptr<void>> loans_;  ///< of the step
+    std::vector<std::uint32_t> lenders_;        ///< of what is being read
+    std::uint64_t reads_ = 0;                   ///< begun, ever
+    counter reads_done_;
 };
 
 }  // namespace selion::collectives

@@ -102,7 +102,7 @@ void pair_lines::send(std::uint32_t member, message_pieces data, bool may_lend) 
     } else {
         line.number.note = is_by_machine;
         machine::word_store(context_, line.number, number);
-        return inbox_way(context_, team_, no_collective).send(member, data, false);
+        return inbox_way(context_, team_, no_collective).send(member, data, may_lend);
     }
     machine::word_store(context_, line.number, number);
 }
@@ -163,7 +163,7 @@ const std::byte* pair_lines::place_of(const lent_message& lent) const {
 
 /// As long as its sender says.
 std::span<const std::byte> pair_lines::receive(std::uint32_t member, std::size_t expected,
-                                               std::byte* place) {
+                                               std::byte* /*place*/) {
     release_last();
     partner& from = partners_[position_of(member)];
     const std::uint64_t number = ++from.counts.received;
@@ -177,7 +177,7 @@ std::span<const std::byte> pair_lines::receive(std::uint32_t member, std::size_t
     }
     if (line.number.note == is_by_machine) {
         last_by_machine_.emplace(context_, team_, no_collective);
-        return last_by_machine_->receive(member, expected, place);
+        return last_by_machine_->receive(member, expected, nullptr);
     }
     lent_message lent{.what = {}, .is_global = line.number.note == is_long_at_global_address};
     machine::announce_read(context_, line.bytes, sizeof lent.what);

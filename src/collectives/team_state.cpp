@@ -139,7 +139,8 @@ const rank_schedule& team_state::schedule_of(const detail::block_call& call,
     schedule_request request = call.most == 0 ? wanted.request : usual_schedule(call);
     request.collective = call.what;
     request.ranks = members_.count();
-    // Where the order of a sum is promised, it is made at member 0 and goes on from there.
+    // Where the order of a sum is promised, it is made at member 0 and goes on from there; of two
+    // members either makes it.
     request.root = has_root(call.what) && (wanted.is_chosen || call.what != reduce) ? call.root : 0;
     return schedules_.of(call, request, members_.own());
 }
@@ -181,7 +182,9 @@ void team_state::run_by_messages(const detail::block_call& call, const wanted_sc
     } else if (window_.is_full_with(call.most_bytes() * members_.count(), window_collectives)) {
         meeting_.synchronise(machine::wait_reason::collective);
     }
-    inbox_way across(context_, members_, message_collectives_);
+    // The first members of scans have nothing to wait for, and would.
+    inbox_way across(context_, members_, message_collectives_,
+                     is_prefix(call.what) ? long_data::copied : long_data::lent);
     pair_lines* const within = lines_within_node();
     if (within == nullptr) return run_schedule(call, wanted, across);
     node_way both(*within, across);

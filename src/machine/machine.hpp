@@ -227,10 +227,10 @@ public:
                                      std::span<const std::byte> /*data*/) {
         return {};
     }
-    /// Reads what a rank has lent to the caller's. Waits, serving others, until all is there. Not
-    /// in handlers. @pre the lender's machine has made the loan.
+    /// Begins to read what a rank has lent to the caller's. Not in handlers.
+    /// @param done counts when all is there. @pre the lender's machine has made the loan.
     virtual void read_loan(detail::rank_context&, std::uint32_t /*lender*/, std::uint64_t /*key*/,
-                           std::span<std::byte> /*to*/) {
+                           std::span<std::byte> /*to*/, counter& /*done*/) {
         std::abort();
     }
     /// Most bytes of data that a message can carry which are not lent.

@@ -272,6 +272,13 @@ SPMD_TEST(block_collectives, memory_that_was_given_is_the_callers_again_after_th
         test.that(is_all(own, word_of(root, 0, turn)), "a broadcast brings what was given");
         spoil();
         fill(turn);
+        const auto gathered = world.gatherv(own, root);
+        spoil();
+        for (std::uint32_t from = 0; rank == root && from < size; ++from) {
+            test.that(is_all(gathered.of(from), word_of(from, 0, turn)),
+                      "a gatherv brings what was given");
+        }
+        fill(turn);
         world.reduce(std::span(given).first(count), selion::maximum, root);
         if (rank == root) {
             test.that(is_all(own, word_of(size - 1, 0, turn)), "a reduction of what was given");

@@ -14,9 +14,10 @@ _told = re.compile(r"^rank (\d): (\d+) bytes sent, (\d+) read$", re.M)
 _mib = 1 << 20
 
 
-def _run(ranks: int, **changes: str) -> list[tuple[int, int]]:
+def _run(ranks: int, *arguments: str, **changes: str) -> list[tuple[int, int]]:
     """@return what each rank has sent and read."""
-    with Launched(ranks, "test_long_blocks", SELION_TEST_HOSTS=str(ranks), **changes) as job:
+    with Launched(ranks, "test_long_blocks", *arguments, SELION_TEST_HOSTS=str(ranks),
+                  **changes) as job:
         outcome = job.end(within=2 * soon)
     assert outcome.status == 0, outcome.err
     told = {int(rank): (int(sent), int(read)) for rank, sent, read in _told.findall(outcome.out)}
@@ -38,11 +39,13 @@ def test_more_ranks_send_no_block_of_an_exchange_or_an_all_gather():
         assert read >= 4 * _mib
 
 
-@pytest.mark.parametrize("changes", [
-    {"SELION_FABRIC_PROVIDER": "udp;ofi_rxd"},  # moves nothing by itself
-    {"SELION_RANK_DEATH": "report"},  # who reads may die
+@pytest.mark.parametrize(("arguments", "changes"), [
+    ([], {"SELION_FABRIC_PROVIDER": "udp;ofi_rxd"}),  # moves nothing by itself
+    ([], {"SELION_RANK_DEATH": "report"}),  # who reads may die
+    (["limited"], {}),  # who gives may give up
 ])
-def test_blocks_are_sent_where_nobody_can_read_them(changes: dict[str, str]):
-    for sent, read in _run(2, **changes):
+def test_blocks_are_sent_where_nobody_may_read_them(arguments: list[str],
+                                                    changes: dict[str, str]):
+    for sent, read in _run(2, *arguments, **changes):
         assert sent >= 2 * _mib
         assert read == 0

@@ -14,8 +14,10 @@
 #include <cstring>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <utility>
 
+#include "machine/fabric/brief_lock.hpp"
 #include "machine/fabric/completion_queue.hpp"
 #include "machine/fabric/libraries.hpp"
 #include "machine/fabric/limits.hpp"
@@ -95,6 +97,10 @@ struct endpoint::parts {
     std::vector<send_buffer*> returned;  ///< by who reads
     std::vector<move_place*> free_moves;
 
+    /// Of the provider's table of memory that others reach: `net` of libfabric 1.17 lets what
+    /// changes it and what looks something up there meet.
+    brief_lock regions;
+
     std::array<fi_cq_data_entry, most_at_once> found;
     std::size_t entry = 0;
     std::size_t entry_count = 0;
@@ -104,6 +110,17 @@ struct endpoint::parts {
     int bind_and_enable();
     int register_memory();
     int post(receive_buffer& buffer);
+    int register_for_others(std::span<std::byte> memory, std::uint64_t access, std::uint64_t key,
+                            fid_mr*& region) {
+        const std::lock_guard lock(regions);
+        return fi_mr_reg(domain.get(), memory.data(), memory.size(), access, 0, key, 0, &region,
+                         nullptr);
+    }
+    /// Lets the provider go on. @return how many events it has found.
+    ssize_t look(std::size_t most) {
+        const std::lock_guard lock(regions);
+        return fi_cq_read(completions.get(), most == 0 ? nullptr : found.data(), most);
+    }
     send_buffer* take_buffer() {
         if (free.empty()) {
             const std::lock_guard lock(returned_mutex);
@@ -317,8 +334,8 @@ bool endpoint::can_move() const { return moves_in_order(*parts_->info); }
 
 std::optional<error> endpoint::offer(std::span<std::byte> memory, std::uint64_t key) {
     fid_mr* region = nullptr;
-    const int code = fi_mr_reg(parts_->domain.get(), memory.data(), memory.size(),
-                               FI_REMOTE_READ | FI_REMOTE_WRITE, 0, key, 0, &region, nullptr);
+    const int code =
+        parts_->register_for_others(memory, FI_REMOTE_READ | FI_REMOTE_WRITE, key, region);
     if (code != 0) return failure("offer memory", *parts_->info, code);
     parts_->offered_memory.reset(region);
     return {};
@@ -326,10 +343,11 @@ std::optional<error> endpoint::offer(std::span<std::byte> memory, std::uint64_t 
 
 std::shared_ptr<void> endpoint::lend(std::span<std::byte> memory, std::uint64_t key) {
     fid_mr* region = nullptr;
-    const int code = fi_mr_reg(parts_->domain.get(), memory.data(), memory.size(), FI_REMOTE_READ,
-                               0, key, 0, &region, nullptr);
-    if (code != 0) return nullptr;
-    return std::make_shared<owned<fid_mr>>(region);
+    if (parts_->register_for_others(memory, FI_REMOTE_READ, key, region) != 0) return nullptr;
+    return {region, [of = parts_.get()](fid_mr* lent) {
+                const std::lock_guard lock(of->regions);
+                fi_close(&lent->fid);
+            }};
 }
 
 send_outcome endpoint::try_move(const memory_move& move, std::string& why) {
@@ -360,8 +378,7 @@ bool endpoint::read(endpoint_event& event) {
     }
     if (parts_->entry == parts_->entry_count) {
         parts_->entry = parts_->entry_count = 0;
-        const ssize_t count =
-            fi_cq_read(parts_->completions.get(), parts_->found.data(), most_at_once);
+        const ssize_t count = parts_->look(most_at_once);
         if (count == -FI_EAGAIN || count == 0) return false;
         if (count < 0) {
             read_error(event);
@@ -372,7 +389,7 @@ bool endpoint::read(endpoint_event& event) {
     return read_completion(event);
 }
 
-void endpoint::drive() { static_cast<void>(fi_cq_read(parts_->completions.get(), nullptr, 0)); }
+void endpoint::drive() { static_cast<void>(parts_->look(0)); }
 
 bool endpoint::has_event() const { return parts_->entry != parts_->entry_count; }
 
@@ -439,6 +456,7 @@ bool endpoint::may_sleep() {
     if (!is_readable(parts_->completions.file())) return true;
     // Some providers leave their own bell ringing for what has long been taken; only a wait of
     // theirs silences it.
+    const std::lock_guard lock(parts_->regions);
     const ssize_t count = fi_cq_sread(parts_->completions.get(), parts_->found.data(), most_at_once,
                                       nullptr, silencing_ms);
     if (count > 0) {

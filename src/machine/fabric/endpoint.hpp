@@ -67,8 +67,9 @@ struct endpoint_event {
     bool is_receive = false;                ///< failed: of no frame that was sent, nor of a move
 };
 
-/// A reliable-datagram endpoint: the one place that knows libfabric. `try_send`, `insert` and
-/// `read` may be called at the same time by different threads, each by one at a time.
+/// A reliable-datagram endpoint: the one place that knows libfabric. `try_send`, `insert`, `lend`
+/// (and the end of what it returns) and `read` may be called at the same time by different threads,
+/// each but `lend` by one at a time.
 class endpoint {
 public:
     /// Several of one provider, on one interface. They have nothing in common, not even a domain:
@@ -97,8 +98,8 @@ public:
     bool can_move() const;
     /// From now on others that know the key may read and write the memory. @error system_failure
     std::optional<error> offer(std::span<std::byte> memory, std::uint64_t key);
-    /// The same for memory that peers only read, for as long as what is returned lives. @return
-    /// null: the provider refuses. @pre `can_move`
+    /// The same for memory that peers only read, for as long as what is returned lives, which is
+    /// less long than the endpoint. @return null: the provider refuses. @pre `can_move`
     std::shared_ptr<void> lend(std::span<std::byte> memory, std::uint64_t key);
     /// Begins a move. One that writes has read its own bytes when it is told as moved. @param why
     /// as of `try_send`. @pre `can_move`

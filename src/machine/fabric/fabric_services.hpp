@@ -104,9 +104,9 @@ public:
         return port_.lend(target, data);
     }
     void read_loan(detail::rank_context& context, std::uint32_t lender, std::uint64_t key,
-                   std::span<std::byte> to) override {
+                   std::span<std::byte> to, counter& done) override {
         port_.note_sent(meters::sent_kind::get, to.size());
-        port_.read_loan(context, lender, key, to);
+        port_.read_loan(context, lender, key, to, done);
     }
     bool moves_long_messages() const override { return port_.has_moves(); }
     std::uint64_t most_message_bytes() const override { return reach_.most_message_bytes; }

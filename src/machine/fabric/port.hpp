@@ -110,7 +110,7 @@ public:
     /// `transport::lend` and `read_loan`, for and from a peer.
     std::optional<loan> lend(std::uint32_t peer, std::span<const std::byte> data);
     void read_loan(detail::rank_context& context, std::uint32_t peer, std::uint64_t key,
-                   std::span<std::byte> to);
+                   std::span<std::byte> to, counter& done);
     /// Waits until the peer, or every peer, has taken all that was sent to it.
     void quiet(detail::rank_context& context, std::uint32_t peer);
     void quiet(detail::rank_context& context);

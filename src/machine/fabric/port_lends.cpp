@@ -104,13 +104,12 @@ std::optional<loan> port::lend(std::uint32_t peer, std::span<const std::byte> da
 }
 
 void port::read_loan(detail::rank_context& context, std::uint32_t peer, std::uint64_t key,
-                     std::span<std::byte> to) {
+                     std::span<std::byte> to, counter& done) {
     pending_operation& read = operations_.open();
-    read.is_awaited = true;
+    read.completion = &done;
     read.pieces_left = moves_of(to.size());
     start_read(context,
                {.peer = peer, .offset = 0, .own = to.data(), .bytes = to.size(), .key = key}, read);
-    await_operation(context, operations_, read);
 }
 
 /// What the peer has taken. @pre the lock is held.
