@@ -23,10 +23,11 @@ constexpr std::size_t piece_bytes = 16 * 1024;
 
 /// What the line of a turn says.
 struct data_lender::offer_text {
-    std::uint64_t place;       ///< a global address, or one of the process
-    std::uint64_t is_private;  ///< the latter
-    std::uint64_t is_staged;   ///< a copy, which grows
-    std::uint64_t staged;      ///< what had been staged before it, ever
+    std::uint64_t place;   ///< a global address, or one of the process
+    std::uint64_t staged;  ///< what had been staged before it, ever
+    bool is_private;       ///< an address of the process
+    bool is_staged;        ///< a copy, which grows
+    bool is_lasting;       ///< its owner does not give up before the turn is over
 };
 
 bool data_lender::make_stage() {
@@ -49,10 +50,16 @@ bool data_lender::meet_processes(const std::vector<machine::process_card>& cards
 void data_lender::offer(std::span<std::byte> data) {
     data_ = data;
     copy_ = nullptr;
-    offer_text text{reinterpret_cast<std::uint64_t>(data.data()), 1, 0, staged_};
+    offer_text text{.place = reinterpret_cast<std::uint64_t>(data.data()),
+                    .staged = staged_,
+                    .is_private = true,
+                    .is_staged = false,
+                    .is_lasting = is_lasting()};
     if (has_stage()) {
         const auto inside = detail::own_address(context_, data.data(), data.size());
-        text = {inside.value_or(stage_), 0, !inside.has_value(), staged_};
+        text.place = inside.value_or(stage_);
+        text.is_private = false;
+        text.is_staged = !inside.has_value();
         if (!inside) copy_ = detail::mapped_address(context_, stage_);
     }
     publish(text);
@@ -61,16 +68,38 @@ void data_lender::offer(std::span<std::byte> data) {
 void data_lender::offer_in_place(std::span<const std::byte> data) {
     const auto inside = detail::own_address(context_, data.data(), data.size());
     const auto place = reinterpret_cast<std::uint64_t>(data.data());
-    publish({inside.value_or(place), !inside.has_value(), 0, staged_});
+    publish({.place = inside.value_or(place),
+             .staged = staged_,
+             .is_private = !inside.has_value(),
+             .is_staged = false,
+             .is_lasting = is_lasting()});
 }
 
-bool data_lender::offer_room(std::span<std::byte> room) {
+bool data_lender::offer_room(std::span<std::byte> room, std::uint32_t giver) {
     offer_in_place(room);
-    return !has_stage() || detail::own_address(context_, room.data(), room.size()).has_value();
+    const bool is_seen =
+        !has_stage() || detail::own_address(context_, room.data(), room.size()).has_value();
+    return is_seen && is_lasting() && await_offer(giver).is_lasting;
 }
 
 bool data_lender::sees_room(std::uint32_t member) {
-    return await_offer(member).is_private == 0 || !has_stage();
+    if (!is_lasting()) return false;
+    const offer_text text = await_offer(member);
+    return text.is_lasting && (!text.is_private || !has_stage());
+}
+
+bool data_lender::may_write_to_all() {
+    for (std::uint32_t member = 0; member < members_.count(); ++member) {
+        const offer_text text = await_offer(member);
+        if (text.is_staged || !text.is_lasting) return false;
+    }
+    return true;
+}
+
+/// Of the calling thread, whose context may be a copy of the rank's.
+bool data_lender::is_lasting() const {
+    return detail::current_context->own.deadline_ns == machine::no_deadline &&
+           context_.deaths == nullptr;
 }
 
 void data_lender::publish(const offer_text& text) {
@@ -91,12 +120,12 @@ data_lender::offer_text data_lender::await_offer(std::uint32_t member) {
 
 /// Whether data lie in memory that this process cannot address.
 bool data_lender::is_beyond(const offer_text& text, std::uint32_t member) const {
-    return text.is_private != 0 && !processes_.empty() && processes_[member] != getpid();
+    return text.is_private && !processes_.empty() && processes_[member] != getpid();
 }
 
 std::byte* data_lender::place_of(const offer_text& text) const {
-    return text.is_private != 0 ? reinterpret_cast<std::byte*>(text.place)
-                                : detail::mapped_address(context_, text.place);
+    return text.is_private ? reinterpret_cast<std::byte*>(text.place)
+                           : detail::mapped_address(context_, text.place);
 }
 
 void data_lender::copy(std::span<std::byte> to, std::uint32_t member, std::size_t start) {
@@ -135,7 +164,7 @@ void data_lender::stage(std::size_t start, std::size_t bytes) {
 const std::byte* data_lender::data_of(std::uint32_t member, std::size_t staged) {
     if (member == members_.own()) return copy_ != nullptr ? copy_ : data_.data();
     const offer_text text = await_offer(member);
-    if (text.is_staged != 0) {
+    if (text.is_staged) {
         detail::shared_word& so_far = members_.block(member).staged.word;
         detail::await_word(context_,
                            {so_far, text.staged + staged, machine::wait_reason::collective});

@@ -45,10 +45,14 @@ public:
     void copy(std::span<std::byte> to, std::uint32_t member, std::size_t start);
     /// Waits until a member has so offered room, and fills a part of it.
     void give(std::span<const std::byte> from, std::uint32_t member, std::size_t start);
-    /// Offers room in the same way, where a member may write. @return whether the others see it.
-    bool offer_room(std::span<std::byte> room);
-    /// Waits until a member has offered room. @return whether this one sees it.
+    /// Offers room in the same way, which another member may fill that offers data. Nobody writes
+    /// to who may give up, nor waits for room who may. @return whether it will be filled.
+    bool offer_room(std::span<std::byte> room, std::uint32_t giver);
+    /// The other side. @return whether the room is to be filled.
     bool sees_room(std::uint32_t member);
+    /// Waits until all have offered their data. @return whether they lie where all see them, and
+    /// nobody may give up: the same at all members.
+    bool may_write_to_all();
     /// Makes a part of them readable, in pieces. Nothing to do for data that lie in shared memory.
     void stage(std::size_t start, std::size_t bytes);
     /// Waits until a member has offered its data and staged `staged` bytes of them.
@@ -59,6 +63,7 @@ public:
 
 private:
     struct offer_text;
+    bool is_lasting() const;
     void publish(const offer_text& text);
     offer_text await_offer(std::uint32_t member);
     bool is_beyond(const offer_text& text, std::uint32_t member) const;

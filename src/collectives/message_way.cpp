@@ -5,7 +5,6 @@
 
 #include <cstring>
 #include <optional>
-#include <source_location>
 #include <utility>
 
 #include "machine/machine.hpp"
@@ -87,20 +86,19 @@ void inbox_way::begin_reading(std::uint32_t lender, std::uint64_t key, std::span
     lenders_.push_back(lender);
 }
 
-/// Waits for what is being read, and gives it back.
 void inbox_way::finish_reading() {
     if (lenders_.empty()) return;
     detail::await_word(
         context_, {counter_access::word(reads_done_), reads_, machine::wait_reason::collective});
-    for (const std::uint32_t lender : std::exchange(lenders_, {})) {
-        message_inbox::return_loan(lender);
-    }
+    for (; !lenders_.empty(); lenders_.pop_back()) message_inbox::return_loan(lenders_.back());
 }
 
-/// Nobody may write to the caller's memory when its call is over, even by an error.
-inbox_way::~inbox_way() {
+void inbox_way::end_reading() noexcept {
     if (lenders_.empty()) return;
-    detail::drain_counter(reads_done_, reads_, std::source_location::current());
+    std::int64_t& deadline_ns = detail::current_context->own.deadline_ns;
+    const std::int64_t before_ns = std::exchange(deadline_ns, machine::no_deadline);
+    finish_reading();
+    deadline_ns = before_ns;
 }
 
 void inbox_way::end_step() {

@@ -30,6 +30,10 @@ public:
     /// the step has ended, or elsewhere and readable until the next call here.
     virtual std::span<const std::byte> receive(std::uint32_t member, std::size_t expected,
                                                std::byte* place) = 0;
+    /// Waits until nothing is being written to any place, and tells who has lent it.
+    virtual void finish_reading() {}
+    /// The same when the collective is over, also by an error or because its time is up.
+    virtual void end_reading() noexcept {}
     /// After the messages of a step.
     virtual void end_step() = 0;
 };
@@ -67,19 +71,16 @@ public:
     inbox_way(detail::rank_context& context, const team_members& members, std::uint64_t number,
               long_data how = long_data::copied)
         : context_(context), members_(members), name_{members.name(), number}, how_(how) {}
-    ~inbox_way() override;
-    inbox_way(const inbox_way&) = delete;
-    inbox_way& operator=(const inbox_way&) = delete;
-
     void send(std::uint32_t member, message_pieces data, bool may_lend) override;
     std::span<const std::byte> receive(std::uint32_t member, std::size_t expected,
                                        std::byte* place) override;
+    void finish_reading() override;
+    void end_reading() noexcept override;
     void end_step() override;
 
 private:
     bool lend(std::uint32_t target, std::span<const std::byte> data);
     void begin_reading(std::uint32_t lender, std::uint64_t key, std::span<std::byte> to);
-    void finish_reading();
 
     detail::rank_context& context_;
     const team_members& members_;

@@ -18,9 +18,15 @@ public:
     }
     std::span<const std::byte> receive(std::uint32_t member, std::size_t expected,
                                        std::byte* place) override {
-        return way_to(member).receive(member, expected, place);
+        message_way& way = way_to(member);
+        // Who waits within the node has given back what others have lent: they may be waited for.
+        if (&way == &within_) across_.finish_reading();
+        return way.receive(member, expected, place);
     }
+    void finish_reading() override { across_.finish_reading(); }
+    void end_reading() noexcept override { across_.end_reading(); }
     void end_step() override {
+        across_.finish_reading();
         within_.end_step();
         across_.end_step();
     }

@@ -23,6 +23,10 @@ public:
     schedule_runner(detail::rank_context& context, const team_members& members,
                     const detail::block_call& call, const rank_schedule& schedule,
                     message_way& way);
+    /// Nothing is written to memory of the collective, or of its caller, any more.
+    ~schedule_runner() { way_.end_reading(); }
+    schedule_runner(const schedule_runner&) = delete;
+    schedule_runner& operator=(const schedule_runner&) = delete;
 
     void run();
 

@@ -114,7 +114,7 @@ void team_direct::broadcast(const detail::block_call& call) {
 void team_direct::broadcast_by_both(std::span<std::byte> part, std::uint32_t root) {
     const std::size_t half = part.size() / 2 / detail::line_bytes * detail::line_bytes;
     if (members_.own() != root) {
-        const std::size_t start = lender_.offer_room(part) ? half : 0;
+        const std::size_t start = lender_.offer_room(part, root) ? half : 0;
         return copy_lent(part.data() + start, root, {start, 0, part.size() - start});
     }
     lender_.offer(part);
@@ -161,8 +161,9 @@ void team_direct::reduce_round(std::byte* data, std::size_t count, const detail:
         const std::uint32_t share = (own + i) % all.members;
         lender_.stage(all.start_of(share), all.bytes_of(share));
     }
-    combine_lent(data, all, how);
-    if (gives_results()) return;
+    const bool gives_results = lender_.may_write_to_all();
+    combine_lent(data, all, how, gives_results);
+    if (gives_results) return;
     lender_.stage(all.start_of(own), all.bytes_of(own));
     meeting_.synchronise(machine::wait_reason::collective);
     for (std::uint32_t i = 1; i < all.members; ++i) {
@@ -173,8 +174,10 @@ void team_direct::reduce_round(std::byte* data, std::size_t count, const detail:
 }
 
 /// Combines everybody's elements of the own share, strip by strip as they become readable.
+/// @param gives_results to all members, while a strip is at hand: then nobody has to meet before it
+/// is read. Its place has been read by this member, and no other.
 void team_direct::combine_lent(std::byte* data, const vector_shares& all,
-                               const detail::reduction& how) {
+                               const detail::reduction& how, bool gives_results) {
     const std::uint32_t own = members_.own();
     const std::size_t start = all.start_of(own);
     const std::size_t bytes = all.bytes_of(own);
@@ -198,13 +201,9 @@ void team_direct::combine_lent(std::byte* data, const vector_shares& all,
                                  return value;
                              });
         if (to != result) std::memcpy(result, to, now);
-        if (gives_results()) give_to_all({result, now}, start + done);
+        if (gives_results) give_to_all({result, now}, start + done);
     }
 }
-
-/// Where all members write each other's memory a result goes to all while it is at hand, and
-/// nobody has to meet before it is read. Its place has been read: by this member, and no other.
-bool team_direct::gives_results() const { return !lender_.has_stage(); }
 
 void team_direct::give_to_all(std::span<const std::byte> result, std::size_t start) {
     for (std::uint32_t i = 1; i < members_.count(); ++i) {

@@ -53,8 +53,8 @@ private:
     };
     void copy_lent(std::byte* to, std::uint32_t from, lent_part part);
     void reduce_round(std::byte* data, std::size_t count, const detail::reduction& how);
-    void combine_lent(std::byte* data, const vector_shares& all, const detail::reduction& how);
-    bool gives_results() const;
+    void combine_lent(std::byte* data, const vector_shares& all, const detail::reduction& how,
+                      bool gives_results);
     void give_to_all(std::span<const std::byte> result, std::size_t start);
 
     detail::rank_context& context_;

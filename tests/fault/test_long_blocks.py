@@ -49,3 +49,10 @@ def test_blocks_are_sent_where_nobody_may_read_them(arguments: list[str],
     for sent, read in _run(2, *arguments, **changes):
         assert sent >= 2 * _mib
         assert read == 0
+
+
+def test_who_gives_up_while_it_reads_is_not_written_to_and_the_others_go_on():
+    with Launched(3, "test_long_blocks", "hasty", SELION_TEST_HOSTS="3") as job:
+        outcome = job.end(within=2 * soon)
+    assert outcome.status == 0, outcome.err
+    assert outcome.out.split() == ["passed"] * 3

@@ -10,10 +10,11 @@
 
 namespace selion::machine::fabric {
 
-/// A lock that is held for as long as it takes to write a frame down, or to hand one to the
-/// provider. An exchange takes it and a store gives it back, which costs a third of what a
-/// std::mutex does where nobody else wants it. Who finds it taken looks again, then lets others
-/// run, then naps: nobody sleeps until he is woken, so nobody has to be looked for.
+/// A lock that is held for as long as it takes to write a frame down, to hand one to the provider
+/// or to have that look for what has come. An exchange takes it and a store gives it back, which
+/// costs a third of what a std::mutex does where nobody else wants it. Who finds it taken looks
+/// again, then lets others run, then naps: nobody sleeps until he is woken, so nobody has to be
+/// looked for.
 class brief_lock {
 public:
     void lock() noexcept {

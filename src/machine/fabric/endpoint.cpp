@@ -98,7 +98,8 @@ struct endpoint::parts {
     std::vector<move_place*> free_moves;
 
     /// Of the provider's table of memory that others reach: `net` of libfabric 1.17 lets what
-    /// changes it and what looks something up there meet.
+    /// changes it and what looks something up there meet: a look for events, or a buffer that a
+    /// stream goes on with.
     brief_lock regions;
 
     std::array<fi_cq_data_entry, most_at_once> found;
@@ -213,6 +214,8 @@ int endpoint::parts::register_memory() {
 int endpoint::parts::post(receive_buffer& buffer) {
     ssize_t code = -FI_EAGAIN;
     for (int i = 0; code == -FI_EAGAIN && i < most_post_tries; ++i) {
+        // What was waiting for a buffer goes on in it.
+        const std::lock_guard lock(regions);
         code = fi_recv(end.get(), buffer.bytes.data(), buffer.bytes.size(),
                        memory_of(receive_memory), FI_ADDR_UNSPEC, &buffer.context);
     }
