@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
 #include <vector>
 
 /// What ranks on a network do, over any library. Two: one that answers, in its calls, and one whose
@@ -15,6 +14,7 @@
 /// the median of blocks.
 namespace bench::network {
 
+inline constexpr std::size_t medium_bytes = 1 << 16;
 inline constexpr std::size_t long_bytes = 1 << 20;
 inline constexpr int long_row = 16;     ///< transfers of `long_bytes` that are awaited together
 inline constexpr int short_row = 1024;  ///< operations of 8 bytes that are awaited together
@@ -67,22 +67,17 @@ void time_together(Contestant& who, const char* name, int repetitions, Operation
 /// Collectives of long blocks. The root changes with each call.
 template <class Contestant>
 void measure_blocks(Contestant& who) {
-    struct length {
-        const char* text;
-        std::size_t bytes;
-        int repetitions;
-    };
-    for (const length& of : {length{"64 KiB", 65536, 50}, length{"1 MiB", long_bytes, 10}}) {
-        const auto time = [&](const std::string& name, auto once) {
-            time_together(who, (name + " " + of.text).c_str(), of.repetitions, once);
-        };
-        int turn = 0;
-        time("broadcast", [&] { who.broadcast(of.bytes, turn++ % 2); });
-        time("reduce", [&] { who.reduce(of.bytes, turn++ % 2); });
-        time("all_reduce", [&] { who.all_reduce(of.bytes); });
-        time("all_gather", [&] { who.all_gather(of.bytes); });
-        time("exchange", [&] { who.exchange(of.bytes); });
-    }
+    int turn = 0;
+    time_together(who, "broadcast 64 KiB", 50, [&] { who.broadcast(medium_bytes, turn++ % 2); });
+    time_together(who, "reduce 64 KiB", 50, [&] { who.reduce(medium_bytes, turn++ % 2); });
+    time_together(who, "all_reduce 64 KiB", 50, [&] { who.all_reduce(medium_bytes); });
+    time_together(who, "all_gather 64 KiB", 50, [&] { who.all_gather(medium_bytes); });
+    time_together(who, "exchange 64 KiB", 50, [&] { who.exchange(medium_bytes); });
+    time_together(who, "broadcast 1 MiB", 10, [&] { who.broadcast(long_bytes, turn++ % 2); });
+    time_together(who, "reduce 1 MiB", 10, [&] { who.reduce(long_bytes, turn++ % 2); });
+    time_together(who, "all_reduce 1 MiB", 10, [&] { who.all_reduce(long_bytes); });
+    time_together(who, "all_gather 1 MiB", 10, [&] { who.all_gather(long_bytes); });
+    time_together(who, "exchange 1 MiB", 10, [&] { who.exchange(long_bytes); });
 }
 
 template <class Contestant>
