@@ -75,9 +75,8 @@ public:
         std::size_t bytes;    ///< of all
         std::size_t arrived;  ///< of those
         aligned_bytes data;
-        call_signature call;  ///< if the sender has said so
-        std::uint64_t loan =
-            0;  ///< key of what is to be read from the sender; 0: the data are here
+        call_signature call;     ///< if the sender has said so
+        std::uint64_t loan = 0;  ///< key of what the sender has lent; 0: the data are here
         bool is_complete() const { return arrived == bytes; }
     };
     /// Waits for the next message of a name.

@@ -38,8 +38,7 @@ struct long_transfer {
     std::uint64_t offset;  ///< in the peer's heap
     std::byte* own;
     std::size_t bytes;
-    std::uint64_t key =
-        0;  ///< of a loan of the peer's, in which the offset is then; 0: of its heap
+    std::uint64_t key = 0;  ///< of a loan, in which the offset is then; 0: of the heap
 };
 
 /// What a port needs of its machine.
