@@ -4,7 +4,7 @@
 ///   long_blocks             each kind once; a rank tells how many bytes of data it has put into
 ///                           messages and how many it has read
 ///   long_blocks limited     the same, each within a minute
-///   long_blocks hasty       rank 0 gives up while it reads what the others have lent
+///   long_blocks hasty       rank 0 gives up while it reads what rank 1 has lent
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -34,9 +34,15 @@ void give_up_reading(selion::world& world) {
     const selion::team members = world.split(0);
     const std::vector<std::uint64_t> own(64 * block_words, world.rank() + 1);
     std::vector<std::uint64_t> all(own.size() * world.size());
+    const auto begins = selion::allocate<selion::signal>(world, 1);
     if (world.rank() != 0u) {
+        selion::notify(begins.on(0), selion::signal_add(1));
         members.gather(std::span(own), std::span(all), 0);
     } else {
+        // What is lent has to be known before the time is up: later its owner would wait for ever.
+        selion::wait_until(begins, 1);
+        const auto known = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+        while (std::chrono::steady_clock::now() < known) selion::progress();
         bool has_given_up = false;
         try {
             members.with_timeout(std::chrono::milliseconds(5))
