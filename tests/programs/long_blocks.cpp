@@ -41,7 +41,7 @@ void give_up_reading(selion::world& world) {
     } else {
         // What is lent has to be known before the time is up: later its owner would wait for ever.
         selion::wait_until(begins, 1);
-        const auto known = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+        const auto known = std::chrono::steady_clock::now() + std::chrono::seconds(2);
         while (std::chrono::steady_clock::now() < known) selion::progress();
         bool has_given_up = false;
         try {
