@@ -246,6 +246,7 @@ SPMD_TEST(block_collectives, memory_that_was_given_is_the_callers_again_after_th
     const std::span<const word> own = std::span(given).first(count);
     for (std::size_t turn = 0; turn < 6; ++turn) {
         const auto root = static_cast<std::uint32_t>(turn) % size;
+        // One comes late, so that others have to keep what they give.
         if (rank == root) std::this_thread::sleep_for(std::chrono::microseconds(500));
         fill(turn);
         world.exchange(std::span<const word>(given), got);

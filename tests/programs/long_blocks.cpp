@@ -52,6 +52,7 @@ void give_up_reading(selion::world& world) {
         }
         expect(has_given_up, "the gather takes longer than its limit");
         std::ranges::fill(all, kept);
+        // Longer than all that is read takes: a read that went on would be seen.
         std::this_thread::sleep_for(std::chrono::milliseconds(300));
         expect(std::ranges::all_of(all, [](std::uint64_t one) { return one == kept; }),
                "nobody writes any more");
