@@ -28,6 +28,8 @@ operations = {
     crowd: ("barrier", "all_reduce 8 B"),
 }
 long_bytes = 1 << 20
+by_messages = {"puts of 8 B in a row, each": "messages of 8 B in a row, each",
+               "rpc of 8 B, round trip": "message of 8 B, round trip"}
 _most_build_seconds = 300
 
 # In Open MPI the way of one-sided operations that it takes over TCP, and what any site would set:
@@ -99,13 +101,14 @@ def _row(operation: str, ranks: int, contestant: str, ns: float, turn: int) -> R
 
 
 def rows_of(name: str, ranks: int, times: dict[str, float], turn: int) -> list[Row]:
-    """A rate of puts has to stand beside the peer's rate of messages too, where that is better."""
+    """What a peer does by messages stands beside Selion's puts and calls too, where it has no
+    better way."""
     is_selion = name not in {peer.name for peer in all_peers}
     rows = [_row(operation, ranks, "selion" if is_selion else name, ns, turn)
             for operation, ns in times.items()]
-    messages, puts = "messages of 8 B in a row, each", "puts of 8 B in a row, each"
-    if not is_selion and messages in times:
-        rows.append(_row(puts, ranks, f"{name}, messages", times[messages], turn))
+    if not is_selion:
+        rows += [_row(operation, ranks, f"{name}, messages", times[messages], turn)
+                 for operation, messages in by_messages.items() if messages in times]
     return rows
 
 

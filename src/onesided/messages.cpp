@@ -282,8 +282,35 @@ bool has_short_header(const outgoing& message) {
     return message.arguments.size() + words * sizeof(std::uint64_t) <= most_argument_bytes;
 }
 
+/// What is nothing but a function and its arguments, and perhaps a future.
+bool is_bare(const outgoing& message) {
+    return message.bytes == 0 && message.when.are_none() &&
+           message.arguments.size() + sizeof message.state <= most_argument_bytes;
+}
+
+/// @pre `is_bare`, `needs_only_sending`
+void send_bare_message(rank_context& context, const outgoing& message, std::source_location site) {
+    argument_writer arguments;
+    if (message.state != 0) arguments.add(message.state);
+    arguments.add(message.arguments.data(), message.arguments.size());
+    try {
+        context.transport->send(
+            context, {.target = message.target,
+                      .kind = static_cast<std::uint16_t>(message.state != 0 ? future_of_result : 0),
+                      .handler = message.function,
+                      .arguments = arguments.bytes(),
+                      .site = site});
+    } catch (...) {
+        give_up_future(message);
+        throw;
+    }
+}
+
 void send_any_message(const outgoing& message, std::source_location site) {
     rank_context& context = context_of_caller(site);
+    if (is_bare(message) && needs_only_sending(context, message.target)) {
+        return send_bare_message(context, message, site);
+    }
     expect_target(context, message.target, name_of(message), site);
     const counters& when = message.when;
     if (when.target) expect_counter(when.target.bits(), message.target, site);

@@ -36,8 +36,25 @@ public:
         MPI_Recv(&number, 1, MPI_UINT64_T, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (rank_ == 1) MPI_Send(&number, 1, MPI_UINT64_T, other, 0, MPI_COMM_WORLD);
     }
-    /// The nearest that MPI has: a message there and one back.
-    void call() { ping_pong(); }
+    /// MPI has no calls. This is one as a program writes it: whoever calls names a function by its
+    /// place in a table, and the answer goes back there.
+    void call() {
+        std::uint64_t sum = 0;
+        if (rank_ == 0) {
+            MPI_Request answered;
+            MPI_Irecv(&sum, 1, MPI_UINT64_T, 1, answer_tag, MPI_COMM_WORLD, &answered);
+            const written_call called{.function = 0, .argument = 0};
+            MPI_Send(&called, sizeof called, MPI_BYTE, 1, call_tag, MPI_COMM_WORLD);
+            MPI_Wait(&answered, MPI_STATUS_IGNORE);
+        } else {
+            written_call called{};
+            MPI_Status about;
+            MPI_Recv(&called, sizeof called, MPI_BYTE, MPI_ANY_SOURCE, call_tag, MPI_COMM_WORLD,
+                     &about);
+            sum = functions_[called.function](numbers_called_[called.argument]);
+            MPI_Send(&sum, 1, MPI_UINT64_T, about.MPI_SOURCE, answer_tag, MPI_COMM_WORLD);
+        }
+    }
     void long_message() {
         const int length = static_cast<int>(bench::network::long_bytes);
         std::uint64_t number = 0;
@@ -120,6 +137,16 @@ public:
     }
 
 private:
+    struct written_call {
+        std::uint64_t function;
+        std::uint64_t argument;
+    };
+    static constexpr int call_tag = 5;
+    static constexpr int answer_tag = 6;
+    static std::uint64_t add_one(std::uint64_t& number) { return ++number; }
+
+    std::array<std::uint64_t (*)(std::uint64_t&), 1> functions_{add_one};
+    std::array<std::uint64_t, 1> numbers_called_{};
     int rank_ = 0;
     MPI_Win window_ = MPI_WIN_NULL;
     std::vector<std::byte> own_;

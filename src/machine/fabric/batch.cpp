@@ -69,15 +69,6 @@ std::uint64_t bytes_asked_by(const frame_head& head) {
 
 }  // namespace
 
-frame_needs needs_of(const outgoing_frame& frame) {
-    const frame_head& head = frame.head;
-    const bool tells_nothing = head.kind == frame_kind::put ||
-                               (head.kind == frame_kind::atomic && head.operands[3] == no_ticket);
-    return {.quiet = !frame.is_fleeting,
-            .account = !frame.is_fleeting && tells_nothing,
-            .effect = head.kind != frame_kind::put || !frame.first.empty()};
-}
-
 bool may_be_batched(const outgoing_frame& frame) {
     const std::size_t bytes = frame.first.size() + frame.second.size();
     if (bytes > most_batched) return false;

@@ -31,7 +31,14 @@ struct frame_needs {
         return *this;
     }
 };
-frame_needs needs_of(const outgoing_frame& frame);
+inline frame_needs needs_of(const outgoing_frame& frame) {
+    const frame_head& head = frame.head;
+    const bool tells_nothing = head.kind == frame_kind::put ||
+                               (head.kind == frame_kind::atomic && head.operands[3] == no_ticket);
+    return {.quiet = !frame.is_fleeting,
+            .account = !frame.is_fleeting && tells_nothing,
+            .effect = head.kind != frame_kind::put || !frame.first.empty()};
+}
 
 /// Bytes that may follow a frame in a batch: to copy more takes as long as to send them.
 inline constexpr std::size_t most_batched = 1024;

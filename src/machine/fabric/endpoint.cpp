@@ -48,10 +48,13 @@ struct send_buffer {
     alignas(16) std::array<std::byte, frame_bytes> bytes;
 };
 
-struct receive_buffer {
+/// What follows a frame's head in it is aligned.
+struct alignas(64) receive_buffer {
     fi_context2 context;
-    alignas(64) std::array<std::byte, frame_bytes> bytes;
+    std::array<std::byte, 64 - sizeof(frame_head) % 64> before;
+    std::array<std::byte, frame_bytes> bytes;
 };
+static_assert((offsetof(receive_buffer, bytes) + sizeof(frame_head)) % message_alignment == 0);
 
 /// A move under way.
 struct move_place {
@@ -93,7 +96,7 @@ struct endpoint::parts {
 
     std::array<move_place, moves> move_places;
     std::vector<send_buffer*> free;  ///< of who sends
-    std::mutex returned_mutex;
+    brief_lock returned_lock;
     std::vector<send_buffer*> returned;  ///< by who reads
     std::vector<move_place*> free_moves;
 
@@ -106,6 +109,7 @@ struct endpoint::parts {
     std::size_t entry = 0;
     std::size_t entry_count = 0;
     receive_buffer* used_up = nullptr;  ///< to be posted again before the next event
+    std::string trouble;                ///< of the last event that failed
 
     int open_objects();
     int bind_and_enable();
@@ -124,13 +128,13 @@ struct endpoint::parts {
     }
     send_buffer* take_buffer() {
         if (free.empty()) {
-            const std::lock_guard lock(returned_mutex);
+            const std::lock_guard lock(returned_lock);
             free.swap(returned);
         }
         return take_last(free);
     }
     move_place* take_move() {
-        const std::lock_guard lock(returned_mutex);
+        const std::lock_guard lock(returned_lock);
         return take_last(free_moves);
     }
     template <class Place>
@@ -141,11 +145,11 @@ struct endpoint::parts {
         return taken;
     }
     void give_back(send_buffer* buffer) {
-        const std::lock_guard lock(returned_mutex);
+        const std::lock_guard lock(returned_lock);
         returned.push_back(buffer);
     }
     void give_back(move_place* place) {
-        const std::lock_guard lock(returned_mutex);
+        const std::lock_guard lock(returned_lock);
         free_moves.push_back(place);
     }
     /// What an entry of the queue is about is told by its place: of a read that has not left, `net`
@@ -313,7 +317,7 @@ send_outcome endpoint::try_send(peer_address to, std::uint32_t peer, const outgo
 
 bool endpoint::has_buffer() const {
     if (!parts_->free.empty()) return true;
-    const std::lock_guard lock(parts_->returned_mutex);
+    const std::lock_guard lock(parts_->returned_lock);
     return !parts_->returned.empty();
 }
 
@@ -370,12 +374,33 @@ send_outcome endpoint::try_move(const memory_move& move, std::string& why) {
     return send_outcome::busy;
 }
 
+[[gnu::always_inline]] inline bool endpoint::read_completion(endpoint_event& event) {
+    const fi_cq_data_entry& entry = parts_->found[parts_->entry++];
+    if (parts_->is_receive(entry.op_context)) {
+        auto* const buffer = reinterpret_cast<receive_buffer*>(entry.op_context);
+        parts_->used_up = buffer;
+        event.what = endpoint_event::kind::received;
+        event.frame = {buffer->bytes.data(), entry.len};
+        return true;
+    }
+    if (parts_->is_move(entry.op_context)) {
+        event.what = endpoint_event::kind::moved;
+        end_move(entry.op_context, event);
+        return true;
+    }
+    auto* const buffer = reinterpret_cast<send_buffer*>(entry.op_context);
+    event.what = endpoint_event::kind::sent;
+    event.peer = buffer->peer;
+    parts_->give_back(buffer);
+    return true;
+}
+
 bool endpoint::read(endpoint_event& event) {
     if (receive_buffer* const buffer = std::exchange(parts_->used_up, nullptr)) {
         if (const int code = parts_->post(*buffer)) {
-            event = {.what = endpoint_event::kind::failed,
-                     .why = fmt::format("cannot post a receive buffer again: {}",
-                                        libfabric().strerror(-code))};
+            parts_->trouble =
+                fmt::format("cannot post a receive buffer again: {}", libfabric().strerror(-code));
+            event = {.what = endpoint_event::kind::failed, .why = parts_->trouble};
             return true;
         }
     }
@@ -396,26 +421,6 @@ void endpoint::drive() { static_cast<void>(parts_->look(0)); }
 
 bool endpoint::has_event() const { return parts_->entry != parts_->entry_count; }
 
-bool endpoint::read_completion(endpoint_event& event) {
-    const fi_cq_data_entry& entry = parts_->found[parts_->entry++];
-    if (parts_->is_move(entry.op_context)) {
-        event = {.what = endpoint_event::kind::moved};
-        end_move(entry.op_context, event);
-        return true;
-    }
-    if (parts_->is_receive(entry.op_context)) {
-        auto* const buffer = reinterpret_cast<receive_buffer*>(entry.op_context);
-        parts_->used_up = buffer;
-        event = {.what = endpoint_event::kind::received,
-                 .frame = {buffer->bytes.data(), entry.len}};
-        return true;
-    }
-    auto* const buffer = reinterpret_cast<send_buffer*>(entry.op_context);
-    event = {.what = endpoint_event::kind::sent, .peer = buffer->peer};
-    parts_->give_back(buffer);
-    return true;
-}
-
 void endpoint::end_move(void* context, endpoint_event& event) {
     auto* const place = reinterpret_cast<move_place*>(context);
     event.peer = place->peer;
@@ -429,14 +434,17 @@ void endpoint::read_error(endpoint_event& event) {
     std::array<char, 256> text{};
     trouble.err_data = nullptr;
     const ssize_t count = fi_cq_readerr(parts_->completions.get(), &trouble, 0);
-    event = {.what = endpoint_event::kind::failed, .why = "the completion queue cannot be read"};
-    if (count != 1) return;
-    event.why = libfabric().strerror(trouble.err);
+    std::string& why = parts_->trouble;
+    if (count != 1) {
+        why = "the completion queue cannot be read";
+        event = {.what = endpoint_event::kind::failed, .why = why};
+        return;
+    }
+    why = libfabric().strerror(trouble.err);
     const char* const more = fi_cq_strerror(parts_->completions.get(), trouble.prov_errno,
                                             trouble.err_data, text.data(), text.size());
-    if (more != nullptr && *more != '\0' && event.why != more) {
-        event.why += fmt::format(", {}", more);
-    }
+    if (more != nullptr && *more != '\0' && why != more) why += fmt::format(", {}", more);
+    event = {.what = endpoint_event::kind::failed, .why = why};
     if (trouble.op_context == nullptr) return;
     if (parts_->is_move(trouble.op_context)) return end_move(trouble.op_context, event);
     if (parts_->is_receive(trouble.op_context)) {

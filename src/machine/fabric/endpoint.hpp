@@ -56,13 +56,13 @@ struct memory_move {
     move_owner* what;  ///< is told again with `moved`
 };
 
-/// What happened to an endpoint.
+/// What happened to an endpoint. What does not belong to its kind is left as it was.
 struct endpoint_event {
-    enum class kind : std::uint8_t { received, sent, moved, failed } what;
+    enum class kind : std::uint8_t { received, sent, moved, failed } what = kind::failed;
     std::span<const std::byte> frame = {};  ///< received: until the next call of `read`
     std::uint32_t peer = no_peer;           ///< sent, moved, failed: whom it was for
-    std::string why = {};                   ///< failed
-    move_owner* moved = nullptr;            ///< the move's `what`
+    std::string_view why = {};              ///< failed: until the next call of `read`
+    move_owner* moved = nullptr;            ///< moved, failed: the move's `what`, if it was one
     bool is_read = false;                   ///< the move was
     bool is_receive = false;                ///< failed: of no frame that was sent, nor of a move
 };

@@ -74,6 +74,7 @@ public:
     void quiet(detail::rank_context& context, std::uint32_t target) override;
     void send(detail::rank_context& context, const message_request& request) override {
         if (goes_by_memory(request.target)) return reach_.office->send(context, request);
+        if (port_.post_at_once(request)) return;
         port_.note_sent(meters::sent_kind::message, request.bytes);
         port_.post_message(context, request);
     }

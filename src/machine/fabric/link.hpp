@@ -109,7 +109,8 @@ struct class_account {
     }
     /// The peer has taken so many; it may be an old tale.
     void hear(std::uint32_t heard) {
-        if (has_reached(heard, acked)) acked = heard;
+        if (heard == acked || !has_reached(heard, acked)) return;
+        acked = heard;
         // Near, because numbers go round.
         for (std::uint32_t* const number : {&wanted, &asking, &moving}) {
             if (has_reached(acked, *number)) *number = acked;
@@ -204,9 +205,10 @@ struct peer_link {
     }
     /// A frame has been taken.
     void look_at_question() {
+        if (!is_early_asked) return;
         const bool is_early = !has_reached(requests().taken, asked_requests) ||
                               !has_reached(replies().taken, asked_replies);
-        if (!is_early_asked || is_early) return;
+        if (is_early) return;
         is_early_asked = false;
         owes_account = true;
     }

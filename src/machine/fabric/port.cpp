@@ -23,12 +23,10 @@ std::span<const std::byte> data_of(const message_request& request) {
 
 /// The first frame of a message, or all of it.
 outgoing_frame first_frame(const message_request& request) {
-    outgoing_frame frame;
-    frame.first = request.arguments;
-    frame.second =
-        data_of(request).first(std::min(request.bytes, most_following - request.arguments.size()));
-    frame.head = message_head(frame_kind::message, request);
-    return frame;
+    const std::size_t most = most_following - request.arguments.size();
+    return {.head = message_head(frame_kind::message, request),
+            .first = request.arguments,
+            .second = data_of(request).first(std::min(request.bytes, most))};
 }
 
 }  // namespace
@@ -59,16 +57,13 @@ void port::open(detail::rank_context& own,
 }
 
 /// @pre the lock is held.
-peer_link& port::link_to(std::uint32_t peer) {
-    if (links_[peer] == nullptr) {
-        auto made = std::make_unique<peer_link>();
-        const peer_place place = around_.place_of(peer);
-        made->address = place.address;
-        made->key = place.key;
-        links_[peer] = std::move(made);
-        known_.push_back(peer);
-    }
-    return *links_[peer];
+void port::make_link(std::uint32_t peer) {
+    auto made = std::make_unique<peer_link>();
+    const peer_place place = around_.place_of(peer);
+    made->address = place.address;
+    made->key = place.key;
+    links_[peer] = std::move(made);
+    known_.push_back(peer);
 }
 
 /// The provider has not taken something for a peer: it is busy, or says why it never will. The
@@ -123,6 +118,22 @@ void port::post(detail::rank_context& context, std::uint32_t peer, const outgoin
         wait_to(context, attempt, deadline_of_collective());
     }
     if (!is_posted) lose_frame(context, peer, frame.head, completion);
+}
+
+// With all that it calls in one piece: between two frames of a conversation the code comes from
+// afar.
+[[gnu::flatten]] bool port::post_at_once(const message_request& request) {
+    if (request.arguments.size() + request.bytes > most_batched) return false;
+    const std::lock_guard lock(mutex_);
+    peer_link* const link = links_[request.target].get();
+    if (link == nullptr || around_.deaths != nullptr || link->has_waiting()) return false;
+    class_account& account = link->of(request.is_reply ? frame_class::reply : frame_class::request);
+    if (account.gathers) return false;
+    constexpr frame_needs needs{.quiet = true, .account = false, .effect = true};
+    if (!try_send(request.target, *link, first_frame(request), needs, {})) return false;
+    gather_after(request.target, *link, account);
+    note(meters::sent_kind::message, request.bytes);
+    return true;
 }
 
 /// What a message has beyond its first frame. @pre the lock is held since that one was posted: no

@@ -84,6 +84,9 @@ public:
     /// a batch, in handlers it never waits. @param completion counts when the target has taken it.
     void post(detail::rank_context& context, std::uint32_t peer, const outgoing_frame& frame,
               counter* completion = nullptr);
+    /// A small message to another rank in the usual case, where nothing waits that is to leave
+    /// before it, and notes it. @return false: it is for `post_message`, and nothing has happened.
+    bool post_at_once(const message_request& request);
     /// The same for a message to any rank, of any length.
     void post_message(detail::rank_context& context, const message_request& request);
     /// Adds a small put to a batch that is open, and notes it. @return false: there is none that it
@@ -183,7 +186,13 @@ private:
     void expect_alive(detail::rank_context& context, std::uint32_t peer) const;
     void close_link(detail::rank_context& server, std::uint32_t peer, peer_link& link);
     void note_failure(detail::rank_context& server, const endpoint_event& event);
-    peer_link& link_to(std::uint32_t peer);
+    /// @pre the lock is held.
+    peer_link& link_to(std::uint32_t peer) {
+        if (links_[peer] == nullptr) [[unlikely]]
+            make_link(peer);
+        return *links_[peer];
+    }
+    void make_link(std::uint32_t peer);
     bool try_post(std::uint32_t peer, peer_link& link, const outgoing_frame& frame,
                   counter* completion, bool may_wait);
     bool may_stay_behind(peer_link& link, frame_class which) const;
@@ -203,6 +212,13 @@ private:
                      std::span<counter* const> completions);
     void queue_batch(class_account& account, bool is_reply);
     bool post_or_queue(std::uint32_t peer, const outgoing_frame& frame, counter* completion);
+    /// A small frame has left: those that follow before the next poll gather. @pre the lock is
+    /// held.
+    void gather_after(std::uint32_t peer, peer_link& link, class_account& account) {
+        if (!around_.batch_begun) return;
+        account.gathers = true;
+        look_after(peer, link);
+    }
     void post_parts(std::uint32_t peer, const message_request& request, std::size_t begun_bytes);
     bool may_lend(const message_request& request) const;
     bool post_lent(detail::rank_context& context, const message_request& request);
@@ -234,13 +250,21 @@ private:
     void receive(detail::rank_context& server, std::span<const std::byte> frame);
     void take(detail::rank_context& server, const frame_head& head,
               std::span<const std::byte> following);
-    void take_early(detail::rank_context& server, peer_link& link, class_account& account);
+    void take_early(detail::rank_context& server, peer_link& link, class_account& account) {
+        if (!account.early.empty()) [[unlikely]]
+            take_overtaken(server, link, account);
+    }
+    void take_overtaken(detail::rank_context& server, peer_link& link, class_account& account);
     void take_put(detail::rank_context& server, const frame_head& head,
                   std::span<const std::byte> data);
     void take_get(detail::rank_context& server, const frame_head& head);
     void take_atomic(const frame_head& head);
     void take_message(detail::rank_context& server, const frame_head& head,
                       std::span<const std::byte> following);
+    void take_copy_of_message(detail::rank_context& server, const frame_head& head,
+                              std::span<const std::byte> following);
+    static void begin_message(class_account& account, const frame_head& head,
+                              std::span<const std::byte> following);
     void take_part(detail::rank_context& server, const frame_head& head,
                    std::span<const std::byte> following);
     void take_lent(const frame_head& head, std::span<const std::byte> following);
@@ -249,16 +273,19 @@ private:
     void forget_pull(class_account& account);
     void take_batch(detail::rank_context& server, const frame_head& head,
                     std::span<const std::byte> following);
-    void hear(detail::rank_context& server, peer_link& link, const frame_head& head);
-    void count_completions(detail::rank_context& server, peer_link& link);
-    void note_taken(detail::rank_context& server, std::uint32_t peer, const frame_head& head) {
-        const std::lock_guard lock(mutex_);
-        count_taken(server, peer, head);
+    /// Whether something is settled once the peer has taken it.
+    bool has_given(const peer_link& link) const {
+        return !link.completions.empty() || lent_.are_lent();
     }
-    void count_taken(detail::rank_context& server, std::uint32_t peer, const frame_head& head);
+    void count_completions(detail::rank_context& server, peer_link& link);
+    void note_taken(detail::rank_context& server, peer_link& link, const frame_head& head) {
+        const std::lock_guard lock(mutex_);
+        count_taken(server, link, head);
+    }
+    void count_taken(detail::rank_context& server, peer_link& link, const frame_head& head);
     void raise(detail::rank_context& server, std::uint64_t signal, detail::signal_update update);
     bool serve_own_messages(detail::rank_context& server);
-    void deliver(detail::rank_context& server, incoming_message message);
+    void deliver(detail::rank_context& server, incoming_message&& message);
     void reply(const frame_head& request, const outgoing_frame& frame);
 
     void note(meters::sent_kind kind, std::size_t bytes);

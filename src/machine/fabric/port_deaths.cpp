@@ -45,10 +45,10 @@ void port::note_failure(detail::rank_context& server, const endpoint_event& even
     }
     // Who is no longer there has left before the caller has heard that all may.
     if ((!is_mortal || event.peer == no_peer) && !is_leaving_) {
-        around_.end_job(event.peer, event.why);
+        around_.end_job(event.peer, std::string(event.why));
     }
     if (!is_mortal || event.peer == no_peer) return;
-    if (!is_leaving_) around_.lose(event.peer, event.why);
+    if (!is_leaving_) around_.lose(event.peer, std::string(event.why));
     if (event.moved != nullptr) return end_move(server, event);
     const std::lock_guard lock(mutex_);
     --links_[event.peer]->buffers;

@@ -182,7 +182,7 @@ void port::end_pull(detail::rank_context& server, message_pull& pull, bool has_f
         account.is_in_message = account.is_pulling = false;
     }
     if (!is_whole) return;
-    note_taken(server, head.origin, head);
+    note_taken(server, link, head);
     take_early(server, link, account);
     if (!head.is_reply()) take_early(server, link, link.replies());
 }

@@ -23,7 +23,7 @@ namespace {
 constexpr int most_served = 64;
 /// Where the data of a message that comes in parts begin, behind its arguments.
 constexpr std::size_t argument_bytes_room = detail::most_argument_bytes;
-static_assert(argument_bytes_room % 16 == 0);
+static_assert(argument_bytes_room % message_alignment == 0);
 
 /// One word is a store, not a call.
 void copy_short(std::byte* to, std::span<const std::byte> data) {
@@ -32,6 +32,20 @@ void copy_short(std::byte* to, std::span<const std::byte> data) {
     } else {
         std::memcpy(to, data.data(), data.size());
     }
+}
+
+/// Whether bytes lie as a message's function has its arguments and data.
+bool is_aligned(std::span<const std::byte> bytes) {
+    return bytes.empty() || reinterpret_cast<std::uintptr_t>(bytes.data()) % message_alignment == 0;
+}
+
+/// As its function has it.
+incoming_message message_of(const frame_head& head, std::span<const std::byte> arguments,
+                            std::span<const std::byte> data) {
+    return {.about = {head.origin, data.size(), data},
+            .kind = head.detail,
+            .handler = head.operands[0],
+            .arguments = arguments};
 }
 
 /// Whether nothing is left to do once the answer is made: the answer says so itself.
@@ -54,7 +68,8 @@ bool port::serve(detail::rank_context& server) {
         has_served = serve_all(server);
         serving_.clear(std::memory_order_release);  // [fabric.served]
     }
-    if (has_served || has_waiting) check_trouble();
+    if (has_trouble_.load(std::memory_order_relaxed)) [[unlikely]]
+        check_trouble();
     return has_served;
 }
 
@@ -77,7 +92,7 @@ bool port::serve_all(detail::rank_context& server) {
         }
         is_there = around_.end.has_event() && around_.end.read(event);
     }
-    has_served |= serve_own_messages(server);
+    if (own_count_.load(std::memory_order_relaxed) != 0) has_served |= serve_own_messages(server);
     if (waiting_count_.load(std::memory_order_relaxed) != 0 || is_stuck()) look_after_listed();
     if (has_served) detail::word_add(server, news_, 1);
     return has_served;
@@ -97,10 +112,15 @@ void port::receive(detail::rank_context& server, std::span<const std::byte> fram
     if (is_dead(head.origin)) return;
     turn its_turn = turn::now;
     bool is_taken = false;
+    peer_link* sender = nullptr;
     {
         const std::lock_guard lock(mutex_);
-        peer_link& link = link_to(head.origin);
-        hear(server, link, head);
+        sender = &link_to(head.origin);
+        peer_link& link = *sender;
+        if (!link.hear(head)) {
+            around_.end_job(head.origin, "an account came that names frames which were never sent");
+        }
+        if (has_given(link)) count_completions(server, link);
         if (head.is_counted()) its_turn = link.turn_of(head);
         if (!head.is_counted() && head.asks()) {
             link.hear_question(head);
@@ -109,12 +129,12 @@ void port::receive(detail::rank_context& server, std::span<const std::byte> fram
         // The usual case, with the lock taken once: a put calls nobody.
         if (its_turn == turn::now && head.kind == frame_kind::put && head.is_counted()) {
             take_put(server, head, frame.subspan(sizeof head));
-            count_taken(server, head.origin, head);
+            count_taken(server, link, head);
             is_taken = true;
         }
     }
     if (!head.is_counted()) return;
-    class_account& account = links_[head.origin]->of(class_of(head));
+    class_account& account = sender->of(class_of(head));
     switch (its_turn) {
         case turn::over: repeated_.fetch_add(1, std::memory_order_relaxed); return;
         case turn::now: break;
@@ -129,16 +149,21 @@ void port::receive(detail::rank_context& server, std::span<const std::byte> fram
                                                      head.number, account.taken + 1));
     }
     if (!is_taken) {
-        take(server, head, frame.subspan(sizeof head));
+        const std::span following = frame.subspan(sizeof head);
+        if (head.kind == frame_kind::message) {
+            take_message(server, head, following);
+        } else {
+            take(server, head, following);
+        }
         if (account.is_pulling) return;  // it is taken when its data are there
-        note_taken(server, head.origin, head);
+        note_taken(server, *sender, head);
     }
-    take_early(server, *links_[head.origin], account);
-    if (!head.is_reply()) take_early(server, *links_[head.origin], links_[head.origin]->replies());
+    take_early(server, *sender, account);
+    if (!head.is_reply()) take_early(server, *sender, sender->replies());
 }
 
 /// Frames that have overtaken the one that was just taken.
-void port::take_early(detail::rank_context& server, peer_link& link, class_account& account) {
+void port::take_overtaken(detail::rank_context& server, peer_link& link, class_account& account) {
     while (!account.early.empty()) {
         const auto found = account.early.find(account.taken + 1);
         if (found == account.early.end()) return;
@@ -149,19 +174,11 @@ void port::take_early(detail::rank_context& server, peer_link& link, class_accou
         early_count_.fetch_sub(1, std::memory_order_relaxed);
         take(server, head, std::span<const std::byte>(next.mapped()).subspan(sizeof head));
         if (account.is_pulling) return;
-        note_taken(server, head.origin, head);
+        note_taken(server, link, head);
     }
 }
 
-/// @pre the lock is held.
-void port::hear(detail::rank_context& server, peer_link& link, const frame_head& head) {
-    if (!link.hear(head)) {
-        around_.end_job(head.origin, "an account came that names frames which were never sent");
-    }
-    count_completions(server, link);
-}
-
-/// @pre the lock is held.
+/// What the peer has taken. @pre the lock is held.
 void port::count_completions(detail::rank_context& server, peer_link& link) {
     auto& waiting = link.completions;
     while (!waiting.empty() && has_reached(link.requests().acked, waiting.front().first)) {
@@ -172,16 +189,15 @@ void port::count_completions(detail::rank_context& server, peer_link& link) {
 }
 
 /// @pre the lock is held.
-void port::count_taken(detail::rank_context& server, std::uint32_t peer, const frame_head& head) {
-    peer_link& link = *links_[peer];
+void port::count_taken(detail::rank_context& server, peer_link& link, const frame_head& head) {
     if (!is_taken_by_answer(head)) ++link.of(class_of(head)).taken;
     link.look_at_question();
     if (head.is_reply()) {
         link.believe();
-        count_completions(server, link);
+        if (has_given(link)) count_completions(server, link);
     }
     if (head.asks()) link.owes_account = true;
-    if (link.owes_account || link.is_far_behind()) look_after(peer, link);
+    if (link.owes_account || link.is_far_behind()) look_after(head.origin, link);
 }
 
 /// What passes `read_frame` is within the job's bounds.
@@ -272,22 +288,36 @@ void port::take_message(detail::rank_context& server, const frame_head& head,
     if (account.is_in_message) {
         around_.end_job(head.origin, "a message began before the one before it was complete");
     }
-    const std::size_t argument_bytes = head.operands[2];
-    const std::span<const std::byte> data = following.subspan(argument_bytes);
-    alignas(16) std::array<std::byte, detail::most_argument_bytes> arguments;
-    std::memcpy(arguments.data(), following.data(), argument_bytes);
-    if (data.size() == head.operands[1]) {
-        alignas(16) std::array<std::byte, most_following> aligned;
-        if (!data.empty()) std::memcpy(aligned.data(), data.data(), data.size());
-        return deliver(server, {.about = {head.origin, data.size(), {aligned.data(), data.size()}},
-                                .kind = head.detail,
-                                .handler = head.operands[0],
-                                .arguments = {arguments.data(), argument_bytes}});
+    const std::span arguments = following.first(head.operands[2]);
+    const std::span data = following.subspan(arguments.size());
+    if (data.size() != head.operands[1]) return begin_message(account, head, following);
+    if (is_aligned(arguments) && is_aligned(data)) [[likely]] {
+        return deliver(server, message_of(head, arguments, data));
     }
+    take_copy_of_message(server, head, following);
+}
+
+/// Of one that does not lie as its function needs it.
+void port::take_copy_of_message(detail::rank_context& server, const frame_head& head,
+                                std::span<const std::byte> following) {
+    alignas(message_alignment) std::array<std::byte, argument_bytes_room + most_following> copy;
+    const std::span arguments = std::span(copy).first(head.operands[2]);
+    std::memcpy(arguments.data(), following.data(), arguments.size());
+    const std::span data =
+        std::span(copy).subspan(argument_bytes_room, following.size() - arguments.size());
+    std::memcpy(data.data(), following.data() + arguments.size(), data.size());
+    deliver(server, message_of(head, arguments, data));
+}
+
+/// Of one whose other parts follow.
+void port::begin_message(class_account& account, const frame_head& head,
+                         std::span<const std::byte> following) {
+    const std::span arguments = following.first(head.operands[2]);
+    const std::span data = following.subspan(arguments.size());
     account.is_in_message = true;
     account.message = head;
     account.message_data.resize(argument_bytes_room + head.operands[1]);
-    std::memcpy(account.message_data.data(), arguments.data(), argument_bytes);
+    std::memcpy(account.message_data.data(), arguments.data(), arguments.size());
     std::memcpy(account.message_data.data() + argument_bytes_room, data.data(), data.size());
     account.arrived_bytes = data.size();
 }
@@ -363,7 +393,7 @@ bool port::serve_own_messages(detail::rank_context& server) {
 }
 
 /// In the rank's own context on its own thread, else in a copy: the rank may be using its own.
-void port::deliver(detail::rank_context& server, incoming_message message) {
+void port::deliver(detail::rank_context& server, incoming_message&& message) {
     detail::rank_context& target = *own_;
     if (server.is_foreign_thread) {
         detail::rank_context copy = target;

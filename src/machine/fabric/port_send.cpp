@@ -59,14 +59,13 @@ bool port::try_post(std::uint32_t peer, peer_link& link, const outgoing_frame& f
         if (frame.is_fleeting && account.queue.empty()) try_send_batch(peer, link, which);
         return true;
     }
-    if (!account.queue.empty() || !try_send_batch(peer, link, which)) return false;
+    if (account.has_waiting() && (!account.queue.empty() || !try_send_batch(peer, link, which))) {
+        return false;
+    }
     if (follows_requests(link, frame) && !push_requests(peer, link)) return false;
     const std::span<counter* const> completions(&completion, completion == nullptr ? 0 : 1);
     if (!try_send(peer, link, frame, needs_of(frame), completions)) return false;
-    if (is_small && !frame.is_fleeting) {
-        account.gathers = true;
-        look_after(peer, link);
-    }
+    if (is_small && !frame.is_fleeting) gather_after(peer, link, account);
     return true;
 }
 
@@ -151,9 +150,13 @@ bool port::try_send(std::uint32_t peer, peer_link& link, const outgoing_frame& f
     if (is_awaited || (asks_at_once && needs.account)) head.flags |= asks_flag;
     link.tell(head);
     std::string why;
-    // Peers that do not listen may have them all.
-    if (link.buffers == 0 && !around_.end.has_buffer()) around_.end.replace_buffers(1);
-    if (around_.end.try_send(link.address, peer, numbered, why) == send_outcome::busy) {
+    const auto attempt = [&] { return around_.end.try_send(link.address, peer, numbered, why); };
+    send_outcome outcome = attempt();
+    if (outcome == send_outcome::busy && link.buffers == 0 && !around_.end.has_buffer()) {
+        around_.end.replace_buffers(1);  // peers that do not listen have them all
+        outcome = attempt();
+    }
+    if (outcome == send_outcome::busy) {
         note_refusal(peer, why);
         return false;
     }

@@ -130,6 +130,10 @@ std::string_view name_of(frame_fault fault) {
 }
 
 frame_fault check_frame(const frame_head& head, const frame_bounds& bounds) {
+    // The usual one, which may be of either class.
+    if (head.kind == frame_kind::message && (head.flags & ~is_reply_flag) == 0) {
+        return check_message(head, bounds);
+    }
     const bool is_known =
         head.kind <= frame_kind::batch && (head.flags & ~(all_flags | batched_flag)) == 0;
     if (!is_known || !has_class_of_kind(head)) return frame_fault::kind;

@@ -72,6 +72,9 @@ static_assert(sizeof(frame_head) == 72);
 /// Bytes that can follow a head.
 inline constexpr std::size_t most_following = frame_bytes - sizeof(frame_head);
 
+/// How a message's arguments and data lie where its function has them.
+inline constexpr std::size_t message_alignment = 16;
+
 struct lent_buffer;
 
 /// A frame that is about to be sent: what follows the head comes in two pieces.
