@@ -29,6 +29,8 @@ constexpr std::size_t wide_element_bytes = 2 * alignof(detail::shared_word);
 std::size_t direct_bytes(const team_members& members, const detail::block_call& call) {
     const bool is_one_process = members.context().host->description().processes == 1;
     if (call.what == all_reduce) return (is_one_process ? 4096 : 8192) * members.count();
+    if (call.what == reduce) return std::size_t{16 * 1024} * members.count();
+    if (call.what == reduce_scatter) return 8 * 1024;
     if (is_one_process) return 4096 / (gives_all(call.what) ? members.count() : 1);
     if (call.what == all_gather && members.count() > 2)
         return std::numeric_limits<std::size_t>::max();
@@ -45,6 +47,8 @@ bool can_be_direct(const team_members& members, const detail::block_call& call) 
     switch (call.what) {
         case broadcast:
         case all_reduce: return is_one_process || members.context().reserve_bytes >= least_heap;
+        case reduce:
+        case reduce_scatter: return is_one_process;
         case gather:
         case all_gather:
         case scatter:

@@ -30,6 +30,18 @@ struct data_lender::offer_text {
     bool is_lasting;       ///< its owner does not give up before the turn is over
 };
 
+/// What a member has said, as read in a turn: its line lies in another cache, and is asked for
+/// several times.
+struct data_lender::known_offer {
+    std::uint64_t turn = 0;
+    offer_text text{};
+};
+
+data_lender::data_lender(detail::rank_context& context, const team_members& members)
+    : context_(context), members_(members), own_(members.block(members.own())) {}
+
+data_lender::~data_lender() { drop_stage(); }
+
 bool data_lender::make_stage() {
     const auto offset = context_.heap->allocate_for_runtime(stage_bytes);
     if (offset) stage_ = detail::global_address(context_.rank, *offset);
@@ -84,16 +96,21 @@ bool data_lender::offer_room(std::span<std::byte> room, std::uint32_t giver) {
 
 bool data_lender::sees_room(std::uint32_t member) {
     if (!is_lasting()) return false;
-    const offer_text text = await_offer(member);
+    const offer_text& text = await_offer(member);
     return text.is_lasting && (!text.is_private || !has_stage());
 }
 
 bool data_lender::may_write_to_all() {
     for (std::uint32_t member = 0; member < members_.count(); ++member) {
-        const offer_text text = await_offer(member);
+        const offer_text& text = await_offer(member);
         if (text.is_staged || !text.is_lasting) return false;
     }
     return true;
+}
+
+std::byte* data_lender::lasting_data_of(std::uint32_t member) {
+    const offer_text& text = await_offer(member);
+    return text.is_lasting ? place_of(text) : nullptr;
 }
 
 /// Of the calling thread, whose context may be a copy of the rank's.
@@ -109,13 +126,16 @@ void data_lender::publish(const offer_text& text) {
     machine::word_store(context_, line.number, turn_);
 }
 
-data_lender::offer_text data_lender::await_offer(std::uint32_t member) {
+const data_lender::offer_text& data_lender::await_offer(std::uint32_t member) {
+    if (known_.empty()) known_.resize(members_.count());
+    known_offer& known = known_[member];
+    if (known.turn == turn_) return known.text;
     numbered_line& line = members_.block(member).offers[turn_ % offer_sets];
     detail::await_word(context_, {line.number, turn_, machine::wait_reason::collective});
-    offer_text text;
-    machine::announce_read(context_, line.bytes, sizeof text);
-    std::memcpy(&text, line.bytes, sizeof text);
-    return text;
+    machine::announce_read(context_, line.bytes, sizeof known.text);
+    std::memcpy(&known.text, line.bytes, sizeof known.text);
+    known.turn = turn_;
+    return known.text;
 }
 
 /// Whether data lie in memory that this process cannot address.
@@ -130,7 +150,7 @@ std::byte* data_lender::place_of(const offer_text& text) const {
 
 void data_lender::copy(std::span<std::byte> to, std::uint32_t member, std::size_t start) {
     if (to.empty()) return;
-    const offer_text text = await_offer(member);
+    const offer_text& text = await_offer(member);
     if (is_beyond(text, member)) {
         return machine::read_memory(processes_[member], text.place + start, to);
     }
@@ -141,7 +161,7 @@ void data_lender::copy(std::span<std::byte> to, std::uint32_t member, std::size_
 
 void data_lender::give(std::span<const std::byte> from, std::uint32_t member, std::size_t start) {
     if (from.empty()) return;
-    const offer_text text = await_offer(member);
+    const offer_text& text = await_offer(member);
     if (is_beyond(text, member)) {
         return machine::write_memory(processes_[member], text.place + start, from);
     }
@@ -163,7 +183,7 @@ void data_lender::stage(std::size_t start, std::size_t bytes) {
 
 const std::byte* data_lender::data_of(std::uint32_t member, std::size_t staged) {
     if (member == members_.own()) return copy_ != nullptr ? copy_ : data_.data();
-    const offer_text text = await_offer(member);
+    const offer_text& text = await_offer(member);
     if (text.is_staged) {
         detail::shared_word& so_far = members_.block(member).staged.word;
         detail::await_word(context_,

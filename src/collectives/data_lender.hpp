@@ -16,9 +16,8 @@ namespace selion::collectives {
 /// by piece because others cannot address them. The protocol: direct.md.
 class data_lender {
 public:
-    data_lender(detail::rank_context& context, const team_members& members)
-        : context_(context), members_(members), own_(members.block(members.own())) {}
-    ~data_lender() { drop_stage(); }
+    data_lender(detail::rank_context& context, const team_members& members);
+    ~data_lender();
     data_lender(const data_lender&) = delete;
     data_lender& operator=(const data_lender&) = delete;
 
@@ -53,6 +52,9 @@ public:
     /// Waits until all have offered their data. @return whether they lie where all see them, and
     /// nobody may give up: the same at all members.
     bool may_write_to_all();
+    /// Waits until a member has offered its data. @return where they are written to; null: it may
+    /// give up. The same at all members. @pre of one process
+    std::byte* lasting_data_of(std::uint32_t member);
     /// Makes a part of them readable, in pieces. Nothing to do for data that lie in shared memory.
     void stage(std::size_t start, std::size_t bytes);
     /// Waits until a member has offered its data and staged `staged` bytes of them.
@@ -63,9 +65,10 @@ public:
 
 private:
     struct offer_text;
+    struct known_offer;
     bool is_lasting() const;
     void publish(const offer_text& text);
-    offer_text await_offer(std::uint32_t member);
+    const offer_text& await_offer(std::uint32_t member);
     bool is_beyond(const offer_text& text, std::uint32_t member) const;
     std::byte* place_of(const offer_text& text) const;
 
@@ -77,6 +80,7 @@ private:
     std::uint64_t staged_ = 0;  ///< bytes, ever
     std::span<std::byte> data_;
     std::byte* copy_ = nullptr;            ///< of this turn's data; null: they lie in shared memory
+    std::vector<known_offer> known_;       ///< of members, by number; empty before the first turn
     std::vector<std::int64_t> processes_;  ///< of members, by number; empty: all are of this one
 };
 

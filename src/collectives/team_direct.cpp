@@ -21,6 +21,17 @@ constexpr std::size_t read_bytes = 16 * 1024;
 /// when the others take it.
 constexpr std::size_t round_bytes = data_lender::stage_bytes;
 
+/// Whole elements.
+std::size_t strip_of(const detail::reduction& how) {
+    return std::max<std::size_t>(strip_bytes / how.element_bytes, 1) * how.element_bytes;
+}
+
+/// From where a vector is given to where its sum goes, which may be the same.
+void copy_to_target(const detail::block_call& call) {
+    if (call.source == call.target || call.count == 0) return;
+    std::memcpy(call.target, call.source, call.block_bytes());
+}
+
 /// Bytes that a member has staged before it comes to a share: those of the next members go first.
 std::size_t staged_before(const vector_shares& all, std::uint32_t member, std::uint32_t share) {
     std::size_t staged = 0;
@@ -62,6 +73,8 @@ bool team_direct::can_read() {
 void team_direct::run(const detail::block_call& call) {
     // By-value forms rely on it that so short a value is copied (detail/late_memory.hpp).
     if (call.most_bytes() <= detail::most_short_bytes) return slots_.run(call);
+    if (call.what == collective_kind::reduce) return reduce(call);
+    if (call.what == collective_kind::reduce_scatter) return reduce_scatter(call);
     const bool is_combined = call.what == collective_kind::all_reduce;
     if (is_combined || call.what == collective_kind::broadcast) {
         if (!can_lend()) return slots_.run(call);
@@ -134,9 +147,7 @@ void team_direct::copy_lent(std::byte* to, std::uint32_t from, lent_part part) {
 }
 
 void team_direct::all_reduce(const detail::block_call& call) {
-    if (call.source != call.target && call.count != 0) {
-        std::memcpy(call.target, call.source, call.block_bytes());
-    }
+    copy_to_target(call);
     combination_.prepare(members_.count(), call.element_bytes);
     const std::size_t most = round_bytes / call.element_bytes;
     std::byte* data = call.target;
@@ -181,8 +192,7 @@ void team_direct::combine_lent(std::byte* data, const vector_shares& all,
     const std::uint32_t own = members_.own();
     const std::size_t start = all.start_of(own);
     const std::size_t bytes = all.bytes_of(own);
-    const std::size_t strip =
-        std::max<std::size_t>(strip_bytes / how.element_bytes, 1) * how.element_bytes;
+    const std::size_t strip = strip_of(how);
     strip_.reserve(strip);
     for (std::size_t done = 0; done < bytes; done += strip) {
         const std::size_t now = std::min(bytes - done, strip);
@@ -208,6 +218,56 @@ void team_direct::combine_lent(std::byte* data, const vector_shares& all,
 void team_direct::give_to_all(std::span<const std::byte> result, std::size_t start) {
     for (std::uint32_t i = 1; i < members_.count(); ++i) {
         lender_.give(result, (members_.own() + i) % members_.count(), start);
+    }
+}
+
+/// Everybody combines its share of the elements, straight to where the root's are, of which only
+/// that share's are read by it. A root that may give up combines all itself.
+void team_direct::reduce(const detail::block_call& call) {
+    const std::uint32_t own = members_.own();
+    const vector_shares all{call.count, call.element_bytes, members_.count()};
+    combination_.prepare(members_.count(), call.element_bytes);
+    if (own == call.root) copy_to_target(call);
+    lender_.begin_turn();
+    std::byte* const read_only = const_cast<std::byte*>(call.source);
+    lender_.offer({own == call.root ? call.target : read_only, call.block_bytes()});
+    if (std::byte* const result = lender_.lasting_data_of(call.root)) {
+        combine_seen(result + all.start_of(own), {all.start_of(own), all.bytes_of(own)}, *call.how);
+    } else if (own == call.root) {
+        combine_seen(call.target, {0, call.block_bytes()}, *call.how);
+    }
+    meeting_.synchronise(machine::wait_reason::collective);
+}
+
+/// Everybody combines its block of the data of all.
+void team_direct::reduce_scatter(const detail::block_call& call) {
+    const std::size_t block = call.block_bytes();
+    combination_.prepare(members_.count(), call.element_bytes);
+    lender_.begin_turn();
+    lender_.offer({const_cast<std::byte*>(call.source), block * members_.count()});
+    combine_seen(call.target, {members_.own() * block, block}, *call.how);
+    meeting_.synchronise(machine::wait_reason::collective);
+}
+
+/// Combines everybody's elements of a part, which all see.
+/// @param to may be where one of the values is that are combined.
+void team_direct::combine_seen(std::byte* to, seen_part part, const detail::reduction& how) {
+    const std::uint32_t members = members_.count();
+    const std::size_t strip = strip_of(how);
+    strip_.reserve(strip);
+    for (std::size_t done = 0; done < part.bytes; done += strip) {
+        const std::size_t now = std::min(part.bytes - done, strip);
+        // Two values can be combined in place.
+        std::byte* const place = members <= 2 ? to + done : strip_.data();
+        combination_.combine(place, {now / how.element_bytes, members}, how,
+                             [&](std::uint32_t member, std::size_t from, std::size_t bytes) {
+                                 const std::byte* const value =
+                                     lender_.data_of(member, 0) + part.start + done + from;
+                                 lender_.read(value, bytes);
+                                 return value;
+                             });
+        machine::announce_write(context_, to + done, now);
+        if (place != to + done) std::memcpy(to + done, place, now);
     }
 }
 

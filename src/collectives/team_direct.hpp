@@ -42,6 +42,14 @@ private:
     bool can_read();
     void broadcast(const detail::block_call& call);
     void all_reduce(const detail::block_call& call);
+    void reduce(const detail::block_call& call);
+    void reduce_scatter(const detail::block_call& call);
+    /// A part of what everybody has offered.
+    struct seen_part {
+        std::size_t start;
+        std::size_t bytes;
+    };
+    void combine_seen(std::byte* to, seen_part part, const detail::reduction& how);
     void gather(const detail::block_call& call);
     void exchange(const detail::block_call& call);
     void broadcast_by_both(std::span<std::byte> part, std::uint32_t root);

@@ -14,7 +14,9 @@ using enum selion::collective_kind;
 using selion::collective_choice;
 using selion::collective_way;
 
-constexpr std::size_t count = 5;
+/// Numbers of a block: some that go over the board, and some that may be read where they lie.
+constexpr std::size_t few = 5;
+constexpr std::size_t many = 50;
 
 /// Numbers of very different sizes, so that every association has sums of its own.
 std::vector<double> numbers_of(std::uint32_t rank, std::size_t wanted) {
@@ -28,7 +30,8 @@ std::vector<double> numbers_of(std::uint32_t rank, std::size_t wanted) {
     return numbers;
 }
 
-std::vector<std::uint64_t> bits_of(selion::world& world, selion::collective_kind what) {
+std::vector<std::uint64_t> bits_of(selion::world& world, selion::collective_kind what,
+                                   std::size_t count) {
     std::vector<double> own = numbers_of(world.rank(), count);
     const std::vector<double> all = numbers_of(world.rank(), count * world.size());
     const std::span block(own);
@@ -43,29 +46,34 @@ std::vector<std::uint64_t> bits_of(selion::world& world, selion::collective_kind
     return bits;
 }
 
-SPMD_TEST(association, is_kept_by_ways_of_which_that_is_said) {
+void expect_kept(spmd::test_run& test, selion::world& world, std::size_t count) {
     for (const auto what : {all_reduce, reduce_scatter, scan, exscan}) {
-        const auto usual = bits_of(world, what);
+        const auto usual = bits_of(world, what, count);
         for (const auto way : {collective_way::lines, collective_way::messages}) {
             for (const auto algorithm : selion::algorithms_for(what)) {
                 const collective_choice how{way, {.algorithm = algorithm}};
                 if (!selion::keeps_association(what, how, world.size())) continue;
                 world.choose(what, how);
-                test.that(bits_of(world, what) == usual, text_of(how));
+                test.that(bits_of(world, what, count) == usual, text_of(how));
             }
         }
-        for (const auto way :
-             {collective_way::board, collective_way::slots, collective_way::nodes}) {
+        for (const auto way : {collective_way::board, collective_way::slots, collective_way::direct,
+                               collective_way::nodes}) {
             world.choose(what, collective_choice{way, {}});
-            test.that(bits_of(world, what) == usual, name_of(way));
+            test.that(bits_of(world, what, count) == usual, name_of(way));
         }
         world.choose(what, {});
     }
 }
 
+SPMD_TEST(association, is_kept_by_ways_of_which_that_is_said) {
+    expect_kept(test, world, few);
+    expect_kept(test, world, many);
+}
+
 SPMD_TEST(association, of_a_reduce_at_member_0) {
     const auto sum = [&] {
-        std::vector<double> own = numbers_of(world.rank(), count);
+        std::vector<double> own = numbers_of(world.rank(), many);
         world.reduce(std::span(own), selion::plus, 0u);
         return own;
     };
@@ -75,6 +83,8 @@ SPMD_TEST(association, of_a_reduce_at_member_0) {
                      collective_choice{way, {.algorithm = selion::schedule_algorithm::k_nomial}});
         test.that(sum() == usual, name_of(way));
     }
+    world.choose(reduce, collective_choice{collective_way::direct, {}});
+    test.that(sum() == usual, "direct");
     world.choose(reduce, {});
 }
 

@@ -283,7 +283,20 @@ SPMD_TEST(block_collectives, memory_that_was_given_is_the_callers_again_after_th
         world.reduce(std::span(given).first(count), selion::maximum, root);
         if (rank == root) {
             test.that(is_all(own, word_of(size - 1, 0, turn)), "a reduction of what was given");
+        } else {
+            test.that(is_all(own, word_of(rank, 0, turn)), "a reduction leaves others' data alone");
         }
+        spoil();
+        fill(turn);
+        world.reduce_scatter(std::span<const word>(given), std::span(got).first(count),
+                             selion::maximum);
+        spoil();
+        test.that(is_all(std::span(got).first(count), word_of(size - 1, rank, turn)),
+                  "a reduce_scatter of what was given");
+        fill(turn);
+        const std::span own_block = std::span(given).subspan(rank * count, count);
+        world.reduce_scatter(std::span<const word>(given), own_block, selion::maximum);
+        test.that(is_all(own_block, word_of(size - 1, rank, turn)), "the same in place");
         spoil();
         fill(turn);
         world.all_reduce(std::span(given).first(count), selion::maximum);

@@ -76,7 +76,7 @@ public:
             std::max(1.0, std::ceil(static_cast<double>(block_.bytes) / static_cast<double>(part)));
         const double shown = block_.what == barrier ? 0 : shown_ns(one_combines_);
         return parts * (meeting_ns() + shown) + given_ns() +
-               (has_shares(part) ? shares_ns() : all_got_ns(one_combines_));
+               (has_shares(part) ? shared_ns() : all_got_ns(one_combines_));
     }
 
     double of_direct() const {
@@ -84,9 +84,10 @@ public:
         const double met = announced + meeting_ns();
         if (block_.what == gather) return met + all_written_ns();
         if (crosses_processes_) return met + all_read_ns();
+        if (block_.what == reduce) return met + shares_ns(1 / members_);  // written to the root's
         if (block_.what != all_reduce) return met + all_got_ns() / (is_got_by_both() ? 2 : 1);
         // Where results are written to all, nobody meets before it reads them.
-        return met + shares_ns() - (team_.is_one_process ? meeting_ns() : 0);
+        return met + (team_.is_one_process ? shares_ns(1) : shared_ns());
     }
 
     /// Within each node a meeting and a release; between nodes a message a round, and rounds for
@@ -161,15 +162,16 @@ private:
         const double bytes = static_cast<double>(std::min(block_.bytes, part)) * members_;
         return block_.what == all_reduce && bytes >= static_cast<double>(share_bytes);
     }
-    /// Of an all-reduce: each combines its share of all vectors, all meet, and copy the rest. Where
-    /// processors are shared, a piece that lies on another one has been left there by its writer's
-    /// neighbours, too.
-    double shares_ns() const {
+    /// Each combines its share of all vectors. Where processors are shared, a piece that lies on
+    /// another one has been left there by its writer's neighbours, too.
+    /// @param copied how much of a vector's length each copies
+    double shares_ns(double copied) const {
         const double pieces = 2 * members_;
-        const double vector = volumes_.given;
         const double piece = host_.line + (beside_ > 1 ? host_.signal / 3 : 0);
-        return beside_ * (pieces * piece + vector * (host_.combine + host_.copy)) + meeting_ns();
+        return beside_ * (pieces * piece + volumes_.given * (host_.combine + copied * host_.copy));
     }
+    /// Of an all-reduce: then all meet, and copy the rest.
+    double shared_ns() const { return shares_ns(1) + meeting_ns(); }
 
     const host_costs& host_;
     const team_shape& team_;
