@@ -131,6 +131,10 @@ void team_slots::fetch(const detail::block_call& call, block_part part) {
     const bool is_exchange = call.what == exchange;
     const std::byte* const given =
         call.source + part.start + (is_exchange ? call.source_start(members_.own()) : 0);
+    if (call.most == 0 && call.block_bytes() == sizeof(std::uint64_t)) {
+        const std::size_t start = is_exchange ? members_.own() * sizeof(std::uint64_t) : 0;
+        return fetch_words(start, call.target, given);
+    }
     // Not all from the same rank at a time.
     for (std::uint32_t i = 0; i < members_.count(); ++i) {
         const std::uint32_t from = (members_.own() + i) % members_.count();
@@ -138,6 +142,24 @@ void team_slots::fetch(const detail::block_call& call, block_part part) {
         fetch_block(from, is_exchange ? members_.own() * part.bytes : 0,
                     {call.target + call.target_start(from) + part.start, bytes}, given);
     }
+}
+
+/// One word of each member: without calls, so that the processor waits for many of them at a time.
+/// @param own the rank's own one.
+void team_slots::fetch_words(std::size_t slot_start, std::byte* to, const std::byte* own) {
+    const auto copy = [&](std::uint32_t from, const std::byte* place) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, place, sizeof word);
+        std::memcpy(to + from * sizeof word, &word, sizeof word);
+    };
+    const auto fetch = [&](std::uint32_t from) {
+        const std::byte* const place = slot_of(from) + slot_start;
+        machine::announce_read(context_, place, sizeof(std::uint64_t));
+        copy(from, place);
+    };
+    for (std::uint32_t from = members_.own() + 1; from < members_.count(); ++from) fetch(from);
+    for (std::uint32_t from = 0; from < members_.own(); ++from) fetch(from);
+    copy(members_.own(), own);
 }
 
 void team_slots::fetch_broadcast(const detail::block_call& call, block_part part) {

@@ -45,6 +45,7 @@ private:
     };
     void publish(const detail::block_call& call, block_part part);
     void fetch(const detail::block_call& call, block_part part);
+    void fetch_words(std::size_t slot_start, std::byte* to, const std::byte* own);
     void fetch_broadcast(const detail::block_call& call, block_part part);
     void fetch_scattered(const detail::block_call& call, block_part part);
     void fetch_block(std::uint32_t from, std::size_t slot_start, std::span<std::byte> to,
