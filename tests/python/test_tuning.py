@@ -217,6 +217,51 @@ def test_who_would_be_taken_without_a_table_has_to_lose_twice():
     assert list(row)[0] == "direct", "of three jobs the middle one counts"
 
 
+def test_who_wins_beside_is_not_given_up_for_a_disturbed_job():
+    found = _measured(lines__flat=9400, board=21000, slots=38000)
+    assert session.finalists(found, ["board", "board"]) == ("lines:flat", "board")
+    assert session.finalists(found, ["board", "slots"]) == ("lines:flat", "board", "slots")
+    assert session.finalists(found, ["lines:flat", "board"]) == (), "one beside it agrees"
+    assert session.finalists(found, ["direct"]) == (), "it is none of this size"
+    settled = found
+    for board in (1200, 1300):
+        settled = session.settled(settled, _measured(lines__flat=3400, board=board))
+    assert session.winner(settled) == "board"
+
+
+def test_neighbours_are_the_next_sizes_of_the_same():
+    sizes = [cells.Cell("threads:2", "scan", size) for size in (8, 32, 512)]
+    others = [cells.Cell("threads:3", "scan", 32), cells.Cell("threads:2", "reduce", 8)]
+    found = session.neighbours([sizes[2], *others, sizes[0], sizes[1]])
+    assert found[sizes[0]] == [sizes[1]]
+    assert found[sizes[1]] == [sizes[0], sizes[2]]
+    assert found[others[0]] == found[others[1]] == []
+
+
+def test_a_cell_that_is_surely_wrong_is_measured_alone(monkeypatch: pytest.MonkeyPatch, tmp_path):
+    short, long = (cells.Cell("threads:2", "scan", size) for size in (8, 32))
+    measured = []
+
+    def measure(machine: str, collective: str, size: int, how: program.Effort) -> dict:
+        measured.append(size)
+        return {**_measured(slots=100), "collective": "scan", "bytes": size}
+
+    def repeats_of(slots: int) -> list[int]:
+        notes = Notes(tmp_path / f"notes-{slots}", "here")
+        notes.begin(Asked([short, long], {}, {}), is_resumed=False)
+        notes.add(short, {**_measured(slots=slots), "collective": "scan", "bytes": 8})
+        notes.add(long, {**_measured(slots=100), "collective": "scan", "bytes": 32})
+        measured.clear()
+        search = session.Search([short, long], notes, time.monotonic() + 60, False, lambda _: None)
+        assert search._repeat_worst()
+        assert not search._repeat_worst()
+        return list(measured)
+
+    monkeypatch.setattr(program, "measure", measure)
+    assert repeats_of(900) == [8]
+    assert repeats_of(140) == [8, 32]
+
+
 def test_jobs_are_compared_within_themselves():
     # A host that is slower by four in every other job, and disturbed in one.
     jobs = [{"slots": 100, "board": 130}, {"slots": 400, "board": 480},

@@ -26,6 +26,7 @@ _longest_meeting = 0.5  # seconds; it is jobs that count
 _longer = 2.0  # a repeat, than the first time
 _least_repeat = 0.05
 _most_repeats = 2  # of a cell
+_surely = 1.5  # so much slower than what it contradicts a cell alone is wrong
 
 
 @dataclass
@@ -38,16 +39,36 @@ class Found:
     violations: list[Violation] = field(default_factory=list)
 
 
-def finalists(measured: dict[str, Any]) -> tuple[str, ...]:
-    """Ways that are so close to the quickest that another job might change their order; and the
-    one that would be taken without a table, which is not given up for one job's sake."""
+def neighbours(cells: Sequence[Cell]) -> dict[Cell, list[Cell]]:
+    """Of each cell those of the next shorter and the next longer size."""
+    alike: dict[tuple[str, str], list[Cell]] = {}
+    for cell in sorted(cells, key=lambda each: each.size):
+        alike.setdefault((cell.machine, cell.collective), []).append(cell)
+    return {cell: [*row[max(place - 1, 0):place], *row[place + 1:place + 2]]
+            for row in alike.values() for place, cell in enumerate(row)}
+
+
+def winner(measured: dict[str, Any]) -> str:
+    """The quickest way of a cell, as far as is known."""
+    return str(min((each for each in measured["rows"] if not each["is_out"]),
+                   key=lambda each: each["ns"])["way"])
+
+
+def finalists(measured: dict[str, Any], beside: Sequence[str] = ()) -> tuple[str, ...]:
+    """Ways that are so close to the quickest that another job might change their order; and those
+    that are not given up for one job's sake: the one that would be taken without a table, and, if
+    none of them is the quickest here, those that are at the next shorter and longer size.
+
+    @param beside the latter, as far as they have been measured."""
     rows = sorted((each for each in measured["rows"] if not each["is_out"]),
                   key=lambda each: each["ns"])
     close = [each["way"] for each in rows if each["ns"] <= _close * rows[0]["ns"]]
     close = close[:_most_finalists]
-    usual = measured.get("usual")
-    if usual not in close and any(each["way"] == usual for each in measured["rows"]):
-        close.append(usual)
+    known = {each["way"] for each in measured["rows"]}
+    others = () if close[0] in beside else beside
+    for way in (measured.get("usual"), *others):
+        if way in known and way not in close:
+            close.append(way)
     return tuple(close) if len(close) > 1 else ()
 
 
@@ -69,6 +90,7 @@ class Search:
     def __init__(self, cells: Sequence[Cell], notes: Notes, end: float, any_order: bool,
                  tell: Callable[[str | None], None]) -> None:
         self._cells = cells
+        self._beside = neighbours(cells)
         self._notes = notes
         self._end = end
         self._any_order = any_order
@@ -127,11 +149,16 @@ class Search:
         measured = self._notes.done.get(cell)
         if measured is None or len(measured.get("jobs", ())) > jobs:
             return False
-        return bool(measured.get("finalists") or finalists(measured))
+        return bool(measured.get("finalists") or self._finalists(cell))
+
+    def _finalists(self, cell: Cell) -> tuple[str, ...]:
+        beside = [winner(self._notes.done[each]) for each in self._beside[cell]
+                  if each in self._notes.done]
+        return finalists(self._notes.done[cell], beside)
 
     def _meet(self, cell: Cell, seconds: float) -> None:
         measured = self._notes.done[cell]
-        ways = tuple(measured.get("finalists") or finalists(measured))
+        ways = tuple(measured.get("finalists") or self._finalists(cell))
         how = program.Effort(seconds, seed=10 + len(measured.get("jobs", ())), is_exhaustive=True,
                              ways=ways)
         again = program.measure(cell.machine, cell.collective, cell.size, how)
@@ -149,6 +176,8 @@ class Search:
         typical = min(max(_longer * self._given, _least_repeat), _most_seconds)
         for violation in consistency.violations(self._rows()):
             concerned = [cells[place] for place in (violation.slow, *violation.others)]
+            if violation.ns > _surely * violation.others_ns:
+                concerned = concerned[:1]
             if any(self._repeats.get(cell, 0) >= _most_repeats for cell in concerned):
                 continue
             if self._end - time.monotonic() < len(concerned) * (typical + self._overhead):
