@@ -214,7 +214,10 @@ bool is_possible(collective_way way, const team_members& members, const detail::
             // A part of every block has to fit: at least an element of a reduction, or a line.
             return members.are_mapped() &&
                    share >= (call.how != nullptr ? call.element_bytes : detail::line_bytes);
-        case collective_way::direct: return members.are_mapped() && can_be_direct(members, call);
+        case collective_way::direct:
+            return members.are_mapped() && can_be_direct(members, call) &&
+                   (call.how == nullptr || call.most_bytes() > detail::most_short_bytes ||
+                    is_possible(collective_way::slots, members, call));  // so short, they go there
         case collective_way::lines: return members.are_mapped();
         case collective_way::nodes: return team_nodes::can(members, call);
         case collective_way::messages: break;

@@ -18,6 +18,8 @@ namespace selion::collectives {
 namespace {
 
 constexpr std::size_t piece_bytes = 16 * 1024;
+/// Members whose offers a member keeps in a turn: in large teams all of them would be too many.
+constexpr std::uint32_t most_known = 64;
 
 }  // namespace
 
@@ -34,6 +36,7 @@ struct data_lender::offer_text {
 /// several times.
 struct data_lender::known_offer {
     std::uint64_t turn = 0;
+    std::uint32_t member = 0;
     offer_text text{};
 };
 
@@ -126,14 +129,16 @@ void data_lender::publish(const offer_text& text) {
     machine::word_store(context_, line.number, turn_);
 }
 
+/// @return for as long as no other member's is asked for.
 const data_lender::offer_text& data_lender::await_offer(std::uint32_t member) {
-    if (known_.empty()) known_.resize(members_.count());
-    known_offer& known = known_[member];
-    if (known.turn == turn_) return known.text;
+    if (known_.empty()) known_.resize(std::min(members_.count(), most_known));
+    known_offer& known = known_[member % known_.size()];
+    if (known.turn == turn_ && known.member == member) return known.text;
     numbered_line& line = members_.block(member).offers[turn_ % offer_sets];
     detail::await_word(context_, {line.number, turn_, machine::wait_reason::collective});
     machine::announce_read(context_, line.bytes, sizeof known.text);
     std::memcpy(&known.text, line.bytes, sizeof known.text);
+    known.member = member;
     known.turn = turn_;
     return known.text;
 }

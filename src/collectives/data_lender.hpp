@@ -79,8 +79,8 @@ private:
     std::uint64_t turn_ = 0;
     std::uint64_t staged_ = 0;  ///< bytes, ever
     std::span<std::byte> data_;
-    std::byte* copy_ = nullptr;            ///< of this turn's data; null: they lie in shared memory
-    std::vector<known_offer> known_;       ///< of members, by number; empty before the first turn
+    std::byte* copy_ = nullptr;       ///< of this turn's data; null: they lie in shared memory
+    std::vector<known_offer> known_;  ///< by number, modulo its size; empty before the first turn
     std::vector<std::int64_t> processes_;  ///< of members, by number; empty: all are of this one
 };
 

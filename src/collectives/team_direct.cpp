@@ -232,6 +232,9 @@ void team_direct::reduce(const detail::block_call& call) {
     std::byte* const read_only = const_cast<std::byte*>(call.source);
     lender_.offer({own == call.root ? call.target : read_only, call.block_bytes()});
     if (std::byte* const result = lender_.lasting_data_of(call.root)) {
+        if (own != call.root) {
+            machine::announce_write(context_, result + all.start_of(own), all.bytes_of(own));
+        }
         combine_seen(result + all.start_of(own), {all.start_of(own), all.bytes_of(own)}, *call.how);
     } else if (own == call.root) {
         combine_seen(call.target, {0, call.block_bytes()}, *call.how);
@@ -263,10 +266,9 @@ void team_direct::combine_seen(std::byte* to, seen_part part, const detail::redu
                              [&](std::uint32_t member, std::size_t from, std::size_t bytes) {
                                  const std::byte* const value =
                                      lender_.data_of(member, 0) + part.start + done + from;
-                                 lender_.read(value, bytes);
+                                 if (member != members_.own()) lender_.read(value, bytes);
                                  return value;
                              });
-        machine::announce_write(context_, to + done, now);
         if (place != to + done) std::memcpy(to + done, place, now);
     }
 }

@@ -131,7 +131,7 @@ void team_slots::fetch(const detail::block_call& call, block_part part) {
     const bool is_exchange = call.what == exchange;
     const std::byte* const given =
         call.source + part.start + (is_exchange ? call.source_start(members_.own()) : 0);
-    if (call.most == 0 && call.block_bytes() == sizeof(std::uint64_t)) {
+    if (call.most == 0 && part.bytes == sizeof(std::uint64_t) && part.bytes == call.block_bytes()) {
         const std::size_t start = is_exchange ? members_.own() * sizeof(std::uint64_t) : 0;
         return fetch_words(start, call.target, given);
     }

@@ -83,8 +83,18 @@ SPMD_TEST(association, of_a_reduce_at_member_0) {
                      collective_choice{way, {.algorithm = selion::schedule_algorithm::k_nomial}});
         test.that(sum() == usual, name_of(way));
     }
+    world.choose(reduce, {});
+}
+
+SPMD_TEST(association, of_a_reduce_read_where_the_data_lie) {
+    std::vector<double> all = numbers_of(world.rank(), many);
+    world.all_reduce(std::span(all), selion::plus);
     world.choose(reduce, collective_choice{collective_way::direct, {}});
-    test.that(sum() == usual, "direct");
+    for (const std::uint32_t root : {0u, world.size() / 2, world.size() - 1}) {
+        std::vector<double> own = numbers_of(world.rank(), many);
+        world.reduce(std::span(own), selion::plus, root);
+        test.that(world.rank() != root || own == all, "the sum is that of an all_reduce");
+    }
     world.choose(reduce, {});
 }
 

@@ -48,10 +48,11 @@ def neighbours(cells: Sequence[Cell]) -> dict[Cell, list[Cell]]:
             for row in alike.values() for place, cell in enumerate(row)}
 
 
-def winner(measured: dict[str, Any]) -> str:
-    """The quickest way of a cell, as far as is known."""
-    return str(min((each for each in measured["rows"] if not each["is_out"]),
-                   key=lambda each: each["ns"])["way"])
+def contenders(measured: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of ways that were not left out, the quickest first; all, where each has been left
+    out in its turn, because what the others took has changed meanwhile."""
+    rows = sorted(measured["rows"], key=lambda each: float(each["ns"]))
+    return [each for each in rows if not each["is_out"]] or rows
 
 
 def finalists(measured: dict[str, Any], beside: Sequence[str] = ()) -> tuple[str, ...]:
@@ -60,8 +61,7 @@ def finalists(measured: dict[str, Any], beside: Sequence[str] = ()) -> tuple[str
     none of them is the quickest here, those that are at the next shorter and longer size.
 
     @param beside the latter, as far as they have been measured."""
-    rows = sorted((each for each in measured["rows"] if not each["is_out"]),
-                  key=lambda each: each["ns"])
+    rows = contenders(measured)
     close = [each["way"] for each in rows if each["ns"] <= _close * rows[0]["ns"]]
     close = close[:_most_finalists]
     known = {each["way"] for each in measured["rows"]}
@@ -152,7 +152,7 @@ class Search:
         return bool(measured.get("finalists") or self._finalists(cell))
 
     def _finalists(self, cell: Cell) -> tuple[str, ...]:
-        beside = [winner(self._notes.done[each]) for each in self._beside[cell]
+        beside = [contenders(self._notes.done[each])[0]["way"] for each in self._beside[cell]
                   if each in self._notes.done]
         return finalists(self._notes.done[cell], beside)
 

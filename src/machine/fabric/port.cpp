@@ -129,8 +129,8 @@ void port::post(detail::rank_context& context, std::uint32_t peer, const outgoin
     if (link == nullptr || around_.deaths != nullptr || link->has_waiting()) return false;
     class_account& account = link->of(request.is_reply ? frame_class::reply : frame_class::request);
     if (account.gathers) return false;
-    constexpr frame_needs needs{.quiet = true, .account = false, .effect = true};
-    if (!try_send(request.target, *link, first_frame(request), needs, {})) return false;
+    const outgoing_frame frame = first_frame(request);
+    if (!try_send(request.target, *link, frame, needs_of(frame), {})) return false;
     gather_after(request.target, *link, account);
     note(meters::sent_kind::message, request.bytes);
     return true;
