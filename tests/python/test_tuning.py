@@ -101,7 +101,7 @@ def test_the_table_of_another_host_is_refused(tmp_path: Path):
         table.read(tmp_path / "table.json", "1" * 16)
 
 
-def _measured(**ns: float) -> dict:
+def cell_of(**ns: float) -> dict:
     rows = [{"way": way.replace("__", ":"), "ns": value, "is_out": False}
             for way, value in ns.items()]
     return {"collective": "broadcast", "machine": "threads", "members": 4, "bytes": 8,
@@ -109,14 +109,14 @@ def _measured(**ns: float) -> dict:
 
 
 def test_the_quickest_comes_first_and_trees_before_equally_quick_flat_ones():
-    _, row = table.row_of(_measured(slots=300, lines__flat=100, lines__k_nomial__2=102))
+    _, row = table.row_of(cell_of(slots=300, lines__flat=100, lines__k_nomial__2=102))
     assert list(row) == ["lines:k_nomial:2", "lines:flat", "slots"]
-    _, row = table.row_of(_measured(lines__k_nomial__2=110, lines__flat=100))
+    _, row = table.row_of(cell_of(lines__k_nomial__2=110, lines__flat=100))
     assert list(row) == ["lines:flat", "lines:k_nomial:2"]
 
 
 def test_who_was_left_out_comes_last():
-    measured = _measured(slots=300, board=100)
+    measured = cell_of(slots=300, board=100)
     measured["rows"][1]["is_out"] = True
     assert list(table.row_of(measured)[1]) == ["slots", "board"]
 
@@ -194,7 +194,7 @@ def test_a_lucky_best_is_held_against_the_choice_again(monkeypatch: pytest.Monke
     def measure(machine: str, collective: str, size: int, how: program.Effort, table: str) -> dict:
         asked.append((how.ways, how.seed))
         slots, board = next(jobs)
-        return _measured(slots=slots, board=board)
+        return cell_of(slots=slots, board=board)
 
     monkeypatch.setattr(program, "measure", measure)
     seen = check.Checked(cells.Cell("threads:2", "gather", 8), "slots", 150, "board", 100)
@@ -212,7 +212,7 @@ def test_a_table_whose_name_is_a_switch_is_checked(monkeypatch: pytest.MonkeyPat
 
     def measure(machine: str, collective: str, size: int, how: program.Effort, table: str) -> dict:
         used.add(table)
-        return {**_measured(slots=200, board=100), "usual": "slots"}
+        return {**cell_of(slots=200, board=100), "usual": "slots"}
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(program, "measure", measure)
@@ -227,7 +227,7 @@ def test_a_check_begins_nothing_when_its_time_is_over(monkeypatch: pytest.Monkey
     def measure(machine: str, collective: str, size: int, how: program.Effort, table: str) -> dict:
         begun.append(now[0])
         now[0] += how.seconds + 0.1
-        return {**_measured(slots=200, board=100), "usual": "slots"}
+        return {**cell_of(slots=200, board=100), "usual": "slots"}
 
     monkeypatch.setattr(program, "measure", measure)
     monkeypatch.setattr(time, "monotonic", lambda: now[0])

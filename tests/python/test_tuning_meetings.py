@@ -8,21 +8,15 @@ import time
 import pytest
 from selion.tuning import cells, meetings, program, session, table
 from selion.tuning.notes import Asked, Notes
-
-
-def _measured(**ns: float) -> dict:
-    rows = [{"way": way.replace("__", ":"), "ns": value, "is_out": False}
-            for way, value in ns.items()]
-    return {"collective": "broadcast", "machine": "threads", "members": 4, "bytes": 8,
-            "rows": rows}
+from test_tuning import cell_of
 
 
 def test_who_is_close_to_the_quickest_meets_it_again():
-    found = _measured(slots=100, board=149, direct=151, lines__flat=90)
+    found = cell_of(slots=100, board=149, direct=151, lines__flat=90)
     found["rows"][3]["is_out"] = True
     assert session.finalists(found) == ("slots", "board")
-    assert session.finalists(_measured(slots=100, board=200)) == ()
-    again = _measured(slots=140, board=70)
+    assert session.finalists(cell_of(slots=100, board=200)) == ()
+    again = cell_of(slots=140, board=70)
     _, row = table.row_of(session.settled(found, again))
     # Slots took 1 and 2 times the best of its job, the board 1.49 and 1; the best 100 and 70.
     assert list(row) == ["board", "slots", "direct", "lines:flat"]
@@ -33,7 +27,7 @@ def test_who_is_close_to_the_quickest_meets_it_again():
 
 
 def test_who_would_be_taken_without_a_table_has_to_lose_twice():
-    found = _measured(slots=100, board=200, direct=400)
+    found = cell_of(slots=100, board=200, direct=400)
     found["rows"][2]["is_out"] = True
     found["usual"] = "direct"
     assert session.finalists(found) == ("slots", "direct")
@@ -41,25 +35,25 @@ def test_who_would_be_taken_without_a_table_has_to_lose_twice():
     assert session.finalists(found) == (), "a way that was not measured cannot meet anybody"
     settled = found
     for slots, direct in ((130, 70), (130, 72)):
-        settled = session.settled(settled, _measured(slots=slots, direct=direct))
+        settled = session.settled(settled, cell_of(slots=slots, direct=direct))
     _, row = table.row_of(settled)
     assert list(row)[0] == "direct", "of three jobs the middle one counts"
 
 
 def test_who_wins_beside_is_not_given_up_for_a_disturbed_job():
-    found = _measured(lines__flat=9400, board=21000, slots=38000)
+    found = cell_of(lines__flat=9400, board=21000, slots=38000)
     assert session.finalists(found, ["board", "board"]) == ("lines:flat", "board")
     assert session.finalists(found, ["board", "slots"]) == ("lines:flat", "board", "slots")
     assert session.finalists(found, ["lines:flat", "board"]) == (), "one beside it agrees"
     assert session.finalists(found, ["direct"]) == (), "it is none of this size"
     settled = found
     for board in (1200, 1300):
-        settled = session.settled(settled, _measured(lines__flat=3400, board=board))
+        settled = session.settled(settled, cell_of(lines__flat=3400, board=board))
     assert session.contenders(settled)[0]["way"] == "board"
 
 
 def test_ways_that_have_all_been_left_out_meet_again():
-    found = _measured(slots=134, direct=97, lines__flat=79)
+    found = cell_of(slots=134, direct=97, lines__flat=79)
     for each in found["rows"]:
         each["is_out"] = True
     assert session.finalists(found) == ("lines:flat", "direct")
@@ -80,13 +74,13 @@ def test_a_cell_that_is_surely_wrong_is_measured_alone(monkeypatch: pytest.Monke
 
     def measure(machine: str, collective: str, size: int, how: program.Effort) -> dict:
         measured.append(size)
-        return {**_measured(slots=100), "collective": "scan", "bytes": size}
+        return {**cell_of(slots=100), "collective": "scan", "bytes": size}
 
     def repeats_of(slots: int) -> list[int]:
         notes = Notes(tmp_path / f"notes-{slots}", "here")
         notes.begin(Asked([short, long], {}, {}), is_resumed=False)
-        notes.add(short, {**_measured(slots=slots), "collective": "scan", "bytes": 8})
-        notes.add(long, {**_measured(slots=100), "collective": "scan", "bytes": 32})
+        notes.add(short, {**cell_of(slots=slots), "collective": "scan", "bytes": 8})
+        notes.add(long, {**cell_of(slots=100), "collective": "scan", "bytes": 32})
         measured.clear()
         search = session.Search([short, long], notes, time.monotonic() + 60, False, lambda _: None)
         assert search._repeat_worst()
@@ -115,13 +109,13 @@ def test_ways_meet_as_often_as_there_is_time(monkeypatch: pytest.MonkeyPatch, tm
     def measure(machine: str, collective: str, size: int, how: program.Effort) -> dict:
         assert (how.ways, how.is_exhaustive) == (("slots", "board"), True)
         seeds.append(how.seed)
-        return _measured(slots=130, board=100)
+        return cell_of(slots=130, board=100)
 
     monkeypatch.setattr(program, "measure", measure)
     notes = Notes(tmp_path / "notes", "here")
     notes.begin(Asked([cell], {}, {}), is_resumed=False)
     search = session.Search([cell], notes, 0, False, lambda _: None)
-    notes.add(cell, _measured(slots=100, board=110))
+    notes.add(cell, cell_of(slots=100, board=110))
     search._meet_all(time.monotonic() - 1)
     assert seeds == [], "there was no time"
     search._meet_all(time.monotonic() + 60)
