@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from jobs import is_sanitized, run
 
-#: What is called, and by how many. The last ones have slots too short for an element each.
+#: What is called, and by how many. The last one has slots too short for an element each.
 cases = [("words", "threads:4"), ("wide", "threads:2"), ("wide", "threads:5@2"),
          ("wide", "processes:3"), ("wider", "threads:2"), ("wider", "threads:7"),
          ("wider", "processes:3"), ("wide", "threads:130")]
@@ -19,7 +19,7 @@ def test_each_gets_what_it_should(which: str, machine: str):
     assert outcome.out == f"0 of {machine.split(':')[1].split('@')[0]} are wrong\n"
 
 
-@pytest.mark.skipif(is_sanitized, reason="takes a sanitizer too long")
+@pytest.mark.skipif(is_sanitized, reason="takes ThreadSanitizer a minute, the limit")
 def test_words_of_thousands():
     """A part of a slot is shorter than a word."""
     outcome = run("many_members", "words", machine="threads:4200", SELION_TUNING="off",
